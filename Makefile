@@ -1,0 +1,37 @@
+# make demo: see what it does.  make test: check that it works.  Each target sets up what it needs, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: setup demo test lint examples bench clean
+
+setup: $(VENV)/ready
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/hideseek demo --out demo/faces.png
+
+test: lint
+	$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory examples
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+examples: setup
+	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python -W error $$example > /dev/null; done
+
+bench: setup
+	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python $$benchmark; done
+
+clean:
+	rm -rf $(VENV) demo

@@ -1,0 +1,61 @@
+"""The verbs as commands: `hideseek VERB …`. One file a verb; what a verb needs is imported when it is called."""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from hideseek.errors import BadInput
+
+COMMANDS = {
+    "hide": "encode images so that they can be shared, and write the release",
+    "show": "draw what a release looks like",
+    "data": "list the image sets that can be named",
+    "demo": "hide the embedded faces with every scheme, and draw what happens to them",
+}
+
+
+def _overview() -> str:
+    verbs = "\n".join(f"  {name:6} {summary}" for name, summary in COMMANDS.items())
+    return f"""hideseek {version("hideseek")}: know what leaks before you share it
+
+usage: hideseek VERB [--help] …
+
+{verbs}
+
+Try:  hideseek demo
+      hideseek hide instahide-inside --data faces --out hidden
+      hideseek show hidden
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a mistake that the user can mend is one sentence and a non-zero exit."""
+    verb, *rest = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if verb in ("-h", "--help"):
+        print(_overview(), end="")
+        return 0
+    if verb in ("-V", "--version"):
+        print(version("hideseek"))
+        return 0
+    if verb not in COMMANDS:
+        near = difflib.get_close_matches(verb, COMMANDS, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(COMMANDS)}."
+        print(f"hideseek: there is no verb {verb!r}: {advice}", file=sys.stderr)
+        return 2
+    try:
+        importlib.import_module(f"hideseek.cli.{verb}").run(rest)
+    except BadInput as mistake:
+        print(f"hideseek: {mistake}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("hideseek: stopped; what was not finished was removed.", file=sys.stderr)
+        return 130
+    except MemoryError:
+        print("hideseek: there is not enough memory for this: use fewer or smaller images (--size).", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of our output has left, as `head` does
+        sys.stderr.close()
+        return 1
+    return 0

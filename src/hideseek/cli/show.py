@@ -1,0 +1,57 @@
+"""`hideseek show DIR`: draw what a release looks like."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from hideseek.errors import BadInput
+from hideseek.files import new_file
+from hideseek.hide.release_files import read_release
+from hideseek.hide.schemes import to_json
+from hideseek.records import EncodedRelease
+from hideseek.report import Row, contact_sheet
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw some rows of a release on a contact sheet: the encodings, their absolute values, the labels."""
+
+    release: Annotated[Path, tyro.conf.Positional]
+    """The folder that `hideseek hide` wrote."""
+    out: Path | None = None
+    """The picture to write; by default DIR.png beside the folder."""
+    count: int = 8
+    """How many rows to draw."""
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments and draw."""
+    asked = tyro.cli(Show, prog="hideseek show", args=arguments)
+    if asked.count < 1:
+        raise BadInput(f"--count must be at least 1, not {asked.count}.")
+    path = asked.out or asked.release.with_name(f"{asked.release.resolve().name}.png")
+    picture = release_sheet(read_release(asked.release), asked.count)
+    with new_file(path) as file:
+        picture.save(file, "PNG")
+    print(path)
+
+
+def release_sheet(release: EncodedRelease, count: int):  # type: ignore[no-untyped-def] # Pillow is imported late
+    """Draw the first rows of a release; its order is random already."""
+    scheme = to_json(release.scheme)
+    images = release.encoded.images[:count]
+    captions = [_label(label.tolist(), release.encoded.classes) for label in release.encoded.labels[:count]]
+    rows = [Row("encoding", list(images)), Row("|encoding|", list(images.abs()), captions)]
+    parameters = ", ".join(f"{key} = {value}" for key, value in scheme.items() if key != "mechanism")
+    seeded = f"\nKeys drawn from the seed {release.seed}: for studies only." if release.reproducible else ""
+    total = len(release.encoded)
+    return contact_sheet(f"{scheme['mechanism']}, {len(images)} of {total:,} rows", (), rows, parameters + seeded)
+
+
+def _label(label: Sequence[float], names: Sequence[str]) -> str:
+    """Give the two heaviest classes of a mixed label."""
+    heaviest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
+    return " ".join(f"{names[i] if names else i} {label[i]:.2f}" for i in heaviest if label[i] > 0)

@@ -1,0 +1,27 @@
+"""Any scheme, with its images moved before they are mixed."""
+
+from dataclasses import dataclass, field, replace
+
+from hideseek.hide.encoder import MixingEncoder
+from hideseek.hide.geometry import Geometry
+from hideseek.hide.instahide import InstaHide
+from hideseek.hide.recipe import Recipe
+from hideseek.randomness import Randomness
+from hideseek.records import Samples
+
+
+@dataclass(frozen=True)
+class Augmented(MixingEncoder):
+    """Move every image at random each time it is used, then mix as `scheme` says (Luo et al. 2022).
+
+    It breaks the linear system that ties the mixtures of one image together; attacks that compare and fuse still work.
+    """
+
+    scheme: MixingEncoder = field(default_factory=InstaHide)
+    geometry: Geometry = field(default_factory=lambda: Geometry(shift=0.1, crop=0.8, rotation=15, flip=True))
+
+    def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
+        """Write the scheme's recipe, with moved images."""
+        recipe = self.scheme.recipe(private, public, chance)
+        assert isinstance(recipe.scheme, MixingEncoder)  # noqa: S101 (a scheme fills in itself)
+        return replace(recipe, scheme=replace(self, scheme=recipe.scheme), geometry=self.geometry)

@@ -1,0 +1,139 @@
+"""Which images meet in a row, and with what weights: the draws that all mixing schemes share."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.randomness import Randomness
+from hideseek.records import Samples
+
+Law = Literal["uniform", "half-normal", "dirichlet"]
+HARD = 1e-4  # a bound that fewer draws than this meet is as good as impossible
+
+
+def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
+    """Draw the private sources of every row: π_1 the identity, π_2 … π_k random permutations of the whole set.
+
+    Algorithm 2 of InstaHide, line 5. Each image is used k times.
+
+    Deviation: independent permutations meet (4 % of rows at n = 128, k = 4 would hold an image twice); here the rows
+    where a permutation repeats an earlier one trade their images with other rows, so that sources in a row differ.
+    """
+    if k > count:
+        raise BadInput(f"k = {k} images cannot differ when there are {count}: lower k or add images.")
+    columns = torch.arange(count)[:, None]
+    for _ in range(1, k):
+        columns = torch.cat([columns, _differing(columns, chance)[:, None]], dim=1)
+    return columns
+
+
+def _differing(columns: Int[Tensor, "count j"], chance: Randomness) -> Int[Tensor, " count"]:
+    """Draw a permutation that differs from all columns in every row; from the identity alone, exactly uniformly."""
+    count, width = columns.shape
+    drawn = chance.derangement(count) if width == 1 else chance.permutation(count)
+    while len(clashes := (columns == drawn[:, None]).any(1).nonzero()[:, 0]):
+        others = torch.ones(count, dtype=torch.bool)
+        others[clashes] = False
+        helpers = others.nonzero()[:, 0]
+        rows = torch.cat([clashes, helpers[chance.permutation(len(helpers))[: 8 * width + 8]]])
+        if len(rows) == count:
+            return _dealt(columns, chance)
+        drawn[rows] = drawn[rows[chance.permutation(len(rows))]]  # they trade their images, until nobody clashes
+    return drawn
+
+
+def _dealt(columns: Int[Tensor, "count j"], chance: Randomness) -> Int[Tensor, " count"]:
+    """Deal the images of a small set so that no row clashes: the cheapest assignment at random costs.
+
+    In a small set chance alone may take forever; an assignment without a clash always exists (Hall's theorem).
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    costs = chance.uniforms(len(columns), len(columns))
+    costs.scatter_(1, columns, len(columns) + 1.0)  # dearer than all others together
+    return torch.from_numpy(linear_sum_assignment(costs.numpy())[1])
+
+
+def public_partners(rows: int, available: int, k: int, chance: Randomness) -> Int[Tensor, "rows k"]:
+    """Draw k public images for every row, each row its own, all different within a row."""
+    if k > available:
+        raise BadInput(f"{k} public images cannot differ when there are {available}: name a larger public set.")
+    if k == 0:
+        return torch.empty(rows, 0, dtype=torch.int64)
+    drawn = chance.integers(available, rows, k)
+    while len(again := (drawn.sort(1).values.diff(dim=1) == 0).any(1).nonzero()[:, 0]):
+        if 4 * k > available:  # nearly all of a small set: draw orders, since repeats would hardly end
+            drawn[again] = chance.uniforms(len(again), available).argsort(1)[:, :k]
+        else:
+            drawn[again] = chance.integers(available, len(again), k)
+    return drawn
+
+
+def coefficients(
+    rows: int,
+    k: int,
+    chance: Randomness,
+    law: Law = "uniform",
+    largest: float = 1.0,
+    private: int = 0,
+    private_share: float = 0.0,
+) -> Float[Tensor, "rows k"]:
+    """Draw λ for every row: ‖λ‖₁ = 1, ‖λ‖_∞ ≤ c1, and λ_1 + … + λ_private ≥ c2.
+
+    Algorithm 2 of InstaHide, line 6, and §3.2: U[0,1]^k, normalised, and drawn again where a bound is broken. The other
+    laws are what implementations draw: |N(0,1)|^k, normalised (the authors'), and Dirichlet(3, 1, …, 1) (GradAttack).
+
+    Deviation: the paper does not say how the bounds are met; rejection keeps the law of λ given that they are.
+    """
+    if largest < 1 / k:
+        raise BadInput(
+            f"weights that sum to 1 cannot all be at most c1 = {largest} when k = {k}: raise c1 (largest) to"
+            f" {1 / k:.3g} or more, or raise k."
+        )
+    if private_share > 1:
+        raise BadInput(
+            f"private weights cannot sum to c2 = {private_share}, since all sum to 1: lower c2 (private_share) below 1."
+        )
+    drawn, kept, tried = [], 0, 0
+    while kept < rows:
+        batch = _unbounded((rows - kept) * 5 // 4 + 64, k, chance, law)
+        fits = (batch.max(1).values <= largest) & (batch[:, :private].sum(1) >= private_share)
+        drawn.append(batch[fits])
+        kept, tried = kept + len(drawn[-1]), tried + len(batch)
+        if kept < HARD * tried and tried > 100 / HARD:
+            raise BadInput(
+                f"hardly any weights meet c1 = {largest} and c2 = {private_share} at k = {k}: loosen one of them."
+            )
+    return torch.cat(drawn)[:rows].float()
+
+
+def _unbounded(rows: int, k: int, chance: Randomness, law: Law) -> Float[Tensor, "rows k"]:
+    if law == "uniform":
+        weights = 1 - chance.uniforms(rows, k)  # of (0, 1], so that no sum is 0
+    elif law == "half-normal":
+        weights = chance.normals(rows, k).double().abs()
+    elif law == "dirichlet":
+        weights = torch.cat([chance.gammas(3.0, rows, 1), chance.gammas(1.0, rows, k - 1)], dim=1)
+    else:
+        raise BadInput(f"{law!r} is no law of coefficients: choose uniform, half-normal or dirichlet.")
+    return weights / weights.sum(1, keepdim=True)
+
+
+def private_and_public(
+    private: Samples, public: Samples | None, k: int, k_private: int | None, chance: Randomness
+) -> tuple[Int[Tensor, "n k_private"], Int[Tensor, "n k_public"]]:
+    """Draw every row's private sources and its public ones; all k are private where `k_private` is None."""
+    k_public = 0 if k_private is None else k - k_private
+    if k < 1 or not 0 <= k_public < k:
+        raise BadInput(
+            f"a row mixes k ≥ 1 images of which at least one is private, not k = {k} with {k_public} public ones."
+        )
+    if k_public and public is None:
+        raise BadInput(
+            f"this scheme mixes {k_public} public images into every row: name a public set (--public ADDRESS)."
+        )
+    available = len(public) if public is not None else 0
+    return partners(len(private), k - k_public, chance), public_partners(len(private), available, k_public, chance)

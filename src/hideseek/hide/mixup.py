@@ -1,0 +1,33 @@
+"""Mixup as a way of hiding (Zhang et al. 2018; Algorithm 1 of InstaHide)."""
+
+from dataclasses import dataclass
+
+from hideseek.hide.encoder import MixingEncoder
+from hideseek.hide.mixing import Law, coefficients, private_and_public
+from hideseek.hide.recipe import Recipe
+from hideseek.randomness import Randomness
+from hideseek.records import Samples
+
+
+@dataclass(frozen=True)
+class Mixup(MixingEncoder):
+    """Mix every image with k − 1 others: x̃_i = Σ_j λ_ij x_{π_j(i)}, ỹ_i = Σ_j λ_ij y_{π_j(i)}.
+
+    Algorithm 1 of InstaHide, for any k; with fewer than k private images the others are public and carry no label
+    (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
+    """
+
+    k: int = 2
+    """How many images meet in a row."""
+    k_private: int | None = None
+    """How many of them are private, the others being public; None: all."""
+    largest: float = 1.0
+    """c1, the largest weight that one image may have."""
+    law: Law = "uniform"
+    """The law of the weights before they are normalised."""
+
+    def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
+        """Draw partners and weights."""
+        sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)
+        weights = coefficients(len(private), self.k, chance, self.law, self.largest)
+        return Recipe(self, sources, weights, public_sources)

@@ -1,0 +1,65 @@
+"""A recipe says how every row of a release is made."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from hideseek.hide.geometry import Geometry
+from hideseek.randomness import Randomness
+from hideseek.records import Encoder, Samples
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise for every row: weights_r · size · e_r, with e_r of unit Laplace pixels, or a point on the unit sphere."""
+
+    kind: Literal["laplace", "sphere"]
+    size: float
+    weights: Float[Tensor, " m"]
+
+    def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
+        """Draw the noise of every row."""
+        drawn = chance.laplace if self.kind == "laplace" else chance.sphere
+        return drawn(len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the rows of a release are made: x̃_r = σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r), ỹ_r = Σ_j λ_rj y_{s_rj}.
+
+    `scheme` is the encoder with everything filled in that it estimated from the private images.
+    """
+
+    scheme: Encoder
+    sources: Int[Tensor, "m k_private"]
+    weights: Float[Tensor, "m k"]  # the private ones first
+    public_sources: Int[Tensor, "m k_public"]
+    label_weights: Float[Tensor, "m k_private"] | None = None  # None: those of the private images
+    masked: bool = False
+    noise: Noise | None = None
+    geometry: Geometry | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def rows(self, rows: slice | Tensor) -> Self:
+        """Give the recipe of some rows."""
+        return replace(
+            self,
+            sources=self.sources[rows],
+            weights=self.weights[rows],
+            public_sources=self.public_sources[rows],
+            label_weights=None if self.label_weights is None else self.label_weights[rows],
+            noise=self.noise and replace(self.noise, weights=self.noise.weights[rows]),
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Finished rows, and the part of their keys that was drawn on the way."""
+
+    encoded: Samples
+    mask: UInt8[Tensor, "m c bytes"] | None
+    transforms: Float[Tensor, "m k 2 3"] | None

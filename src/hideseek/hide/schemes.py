@@ -1,0 +1,80 @@
+"""Schemes as JSON and back: the public half of a release, checked field by field since anyone may have written it."""
+
+import dataclasses
+import math
+import typing
+from types import NoneType, UnionType
+from typing import Any
+
+from hideseek.errors import BadInput
+from hideseek.hide.augmented import Augmented
+from hideseek.hide.encoder import MixingEncoder
+from hideseek.hide.geometry import Geometry
+from hideseek.hide.instahide import InstaHide, PairInstaHide
+from hideseek.hide.mixup import Mixup
+from hideseek.hide.noise import Laplace
+from hideseek.hide.singularized_mixup import SingularizedMixup
+
+MECHANISMS: dict[str, type[Any]] = {
+    "mixup": Mixup,
+    "instahide": InstaHide,
+    "pair-instahide": PairInstaHide,
+    "laplace": Laplace,
+    "singularized-mixup": SingularizedMixup,
+    "augmented": Augmented,
+    "geometry": Geometry,
+}
+_NAMES = {mechanism: name for name, mechanism in MECHANISMS.items()}
+
+
+def to_json(scheme: Any) -> dict[str, Any]:
+    """Give a scheme's mechanism and parameters.
+
+    >>> to_json(PairInstaHide(alpha=0.25))
+    {'mechanism': 'pair-instahide', 'alpha': 0.25}
+    """
+    parameters = {field.name: getattr(scheme, field.name) for field in dataclasses.fields(scheme)}
+    return {
+        "mechanism": _NAMES[type(scheme)],
+        **{key: to_json(value) if dataclasses.is_dataclass(value) else value for key, value in parameters.items()},
+    }
+
+
+def from_json(described: object) -> MixingEncoder:
+    """Build the scheme that a JSON object describes, or say what is wrong with it."""
+    scheme = _build(described)
+    if not isinstance(scheme, MixingEncoder):
+        raise BadInput("the release describes something that is not a scheme: it was damaged or is of another version.")
+    return scheme
+
+
+def _build(described: object) -> Any:
+    if not isinstance(described, dict) or described.get("mechanism") not in MECHANISMS:
+        name = described.get("mechanism") if isinstance(described, dict) else described
+        raise BadInput(f"the scheme {name!r} is unknown here: update hideseek.")
+    mechanism = MECHANISMS[described["mechanism"]]
+    kinds = typing.get_type_hints(mechanism)
+    given = {key: value for key, value in described.items() if key != "mechanism"}
+    if set(given) != set(kinds):
+        raise BadInput(
+            f"the scheme {described['mechanism']} has the parameters {', '.join(kinds)}, not {', '.join(given)}."
+        )
+    return mechanism(**{key: _value(value, kinds[key], key) for key, value in given.items()})
+
+
+def _value(value: object, kind: Any, name: str) -> Any:
+    """Check a parameter against its declared type."""
+    options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if isinstance(value, dict):
+        return _build(value)
+    if typing.get_origin(kind) is typing.Literal:
+        fits = value in typing.get_args(kind)
+    elif isinstance(value, bool) or value is None:
+        fits = (bool if isinstance(value, bool) else NoneType) in options
+    elif isinstance(value, (int, float)):
+        fits = math.isfinite(value) and (float in options or (int in options and isinstance(value, int)))
+    else:
+        fits = False
+    if not fits:
+        raise BadInput(f"the parameter {name} = {value!r} of the release's scheme is not usable: it was damaged.")
+    return float(value) if isinstance(value, int) and float in options else value

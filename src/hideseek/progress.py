@@ -1,0 +1,33 @@
+"""A progress bar for whatever takes longer than two seconds, on a terminal and nowhere else."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from typing import TypeVar
+
+PATIENCE = 2.0  # seconds of silence that nobody minds
+
+T = TypeVar("T")
+
+
+def track(items: Iterable[T], what: str, total: float | None = None) -> Iterator[T]:
+    """Yield `items`, and after two seconds show how far along they are.
+
+    >>> list(track([1, 2, 3], "counting"))
+    [1, 2, 3]
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total, visible=False)
+        start = time.monotonic()
+        for done, item in enumerate(items, start=1):
+            yield item
+            progress.update(task, completed=done, visible=time.monotonic() - start > PATIENCE)
