@@ -1,0 +1,25 @@
+"""Where downloaded and derived sets are kept: the user's cache folder."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+
+from hideseek.files import new_file
+
+
+def cache_folder() -> Path:
+    """Give the user's cache folder for hideseek; it need not exist yet."""
+    return platformdirs.user_cache_path("hideseek")
+
+
+def keep(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an .npz file, uncompressed so that they can be mapped; nobody ever sees half of it."""
+    with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for key, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)

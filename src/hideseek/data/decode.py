@@ -1,0 +1,114 @@
+"""One image file in, its bytes out."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hideseek.data.shaping import covering
+from hideseek.errors import BadInput
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+SMALLEST = 8  # pixels on a side
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+_ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error)
+
+
+@contextmanager
+def blame(name: str) -> Iterator[None]:
+    """Turn what Pillow raises for a bad file into one sentence about the file called `name`."""
+    from PIL.Image import DecompressionBombError
+
+    try:
+        yield
+    except BadInput:
+        raise
+    except DecompressionBombError as error:
+        raise BadInput(f"{name} has more pixels than is safe to decode; scale it down or take it out.") from error
+    except PermissionError as error:
+        raise BadInput(f"{name} may not be read by this user; change its permissions or take it out.") from error
+    except _BROKEN as error:
+        raise BadInput(
+            f"{name} is not a whole JPEG, PNG, WebP or BMP image ({str(error) or type(error).__name__});"
+            " replace it or take it out."
+        ) from error
+
+
+def is_grey(file: Path, name: str) -> bool:
+    """Tell from the header alone whether an image is grey, and refuse those that are too small."""
+    from PIL import Image
+
+    with blame(name), Image.open(file, formats=FORMATS) as image:
+        if min(image.size) < SMALLEST:
+            raise BadInput(
+                f"{name} has {image.width}×{image.height} pixels and at least {SMALLEST}×{SMALLEST} are needed;"
+                " replace it or take it out."
+            )
+        return image.mode in ("1", "L", "LA", "I") or image.mode.startswith("I;16")
+
+
+def decode(file: Path | IO[bytes], name: str, channels: int, size: tuple[int, int] | None) -> NDArray[np.uint8]:
+    """Give an image as bytes, c×h×w, upright, with one channel or three; resized and cropped to `size` if given.
+
+    Transparency is laid on white, as a viewer shows it; 16 bits of grey become 8 over the full range; the first
+    frame of an animation is taken. Colour profiles are not applied.
+    Deviation: a JPEG more than twice too large is scaled down by its decoder first, which is several times faster.
+    """
+    from PIL import Image
+
+    with blame(name), Image.open(file, formats=FORMATS) as opened:
+        if size is not None:
+            opened.draft(None, (2 * max(size), 2 * max(size)))
+        image = _without_alpha(_eight_bits(_upright(opened))).convert("L" if channels == 1 else "RGB")
+        if size is not None:
+            height, width = covering(image.height, image.width, size)
+            top, left = (height - size[0]) // 2, (width - size[1]) // 2
+            image = image.resize((width, height), Image.Resampling.BILINEAR)
+            image = image.crop((left, top, left + size[1], top + size[0]))
+        return np.asarray(image, np.uint8).reshape(image.height, image.width, channels).transpose(2, 0, 1)
+
+
+def _upright(image: "Image") -> "Image":
+    """Turn or mirror an image as its EXIF orientation asks."""
+    from PIL.Image import Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    turn = turns.get(image.getexif().get(_ORIENTATION, 1))
+    return image if turn is None else image.transpose(turn)
+
+
+def _eight_bits(image: "Image") -> "Image":
+    """Scale 16-bit grey to bytes: 65,535 becomes 255."""
+    from PIL import Image
+
+    if not image.mode.startswith("I"):
+        return image
+    values = np.asarray(image).astype(np.int64).clip(0, 65535)
+    return Image.fromarray(((values + 128) // 257).astype(np.uint8))
+
+
+def _without_alpha(image: "Image") -> "Image":
+    """Lay what is transparent on white."""
+    from PIL import Image
+
+    if not image.has_transparency_data:
+        return image
+    with_alpha = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), with_alpha).convert("RGB")

@@ -1,0 +1,66 @@
+"""Class ids or soft labels in, n×classes floats out."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hideseek.errors import BadInput
+
+_LARGEST = 1 << 30  # bytes of labels
+
+
+def unlabelled(count: int) -> Float[Tensor, "count 0"]:
+    """Give the labels of images that have none."""
+    return torch.zeros(count, 0)
+
+
+def one_hot(ids: NDArray[Any], classes: int) -> Float[Tensor, "n classes"]:
+    """Give each class id as a row with a single 1.
+
+    >>> one_hot(np.array([1, 0]), 2)
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if len(ids) * classes * 4 > _LARGEST:
+        raise BadInput(f"the largest class id is {classes - 1}; number the classes 0, 1, 2, … without gaps.")
+    labels = torch.zeros(len(ids), classes)
+    labels[torch.arange(len(ids)), torch.from_numpy(ids.astype(np.int64))] = 1
+    return labels
+
+
+def class_ids(stored: NDArray[Any], name: str) -> NDArray[Any] | None:
+    """Give an array of labels as n class ids, or None if it holds soft labels."""
+    if stored.dtype.kind == "f" and stored.ndim == 2 and stored.shape[1] > 1:
+        return None
+    flat = stored[:, 0] if stored.ndim == 2 and stored.shape[1] == 1 else stored
+    if flat.dtype.kind not in "biu" or flat.ndim != 1:
+        raise BadInput(
+            f"{name} must hold n class ids (integers) or n×classes soft labels (floats), not"
+            f" {'×'.join(map(str, stored.shape))} of {stored.dtype}; convert it."
+        )
+    if len(flat) and flat.min() < 0:
+        raise BadInput(f"{name} holds the class id {flat.min()}; number the classes 0, 1, 2, …")
+    return flat
+
+
+def to_labels(stored: NDArray[Any], name: str, width: int) -> Float[Tensor, "n classes"]:
+    """Give stored labels as floats of at least `width` columns if they are ids; refuse a set of one class."""
+    ids = class_ids(stored, name)
+    if ids is not None:
+        if len(np.unique(ids)) < 2:
+            raise BadInput(f"{name} holds one class only; give images of two classes, or load them as unlabelled.")
+        return one_hot(ids, max(width, int(ids.max()) + 1))
+    if not (np.isfinite(stored).all() and (stored >= 0).all()):
+        raise BadInput(f"{name} holds soft labels that are negative or not finite; mend them.")
+    return torch.from_numpy(stored.astype(np.float32))
+
+
+def width_of(labels: Iterable[tuple[str, NDArray[Any]]]) -> int:
+    """Give the number of classes that occur in any of several arrays, so that training and test labels agree."""
+    ids = [flat for name, stored in labels if (flat := class_ids(stored, name)) is not None and len(flat)]
+    return max((int(flat.max()) + 1 for flat in ids), default=0)

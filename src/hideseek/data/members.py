@@ -1,0 +1,117 @@
+"""The arrays inside an .npz file, mapped where they lie if they are stored as they are."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hideseek.data.store import allocate
+from hideseek.errors import BadInput
+
+_LOCAL_HEADER = 30  # bytes before the name of a zip member
+_PIECE = 1 << 24  # bytes that are unpacked at a time
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an .npy header says, and where its numbers begin after it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    length: int
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an .npz file; whatever is wrong with it becomes one sentence."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except FileNotFoundError as error:
+        raise BadInput(f"there is no file {path}; check the path.") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise BadInput(f"{path} is not a whole .npz file ({error}); write it again with numpy.savez.") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror}); check that it is a file you may read.") from error
+
+
+def headers(path: Path) -> dict[str, Header]:
+    """Read what arrays an .npz file holds, without reading them."""
+    with opened(path) as archive:
+        found = {}
+        for info in archive.infolist():
+            if info.filename.endswith(".npy"):
+                with _member(path, archive, info.filename) as stream:
+                    found[info.filename.removesuffix(".npy")] = _header(path, stream, info)
+        return found
+
+
+def read(path: Path, key: str) -> NDArray[Any]:
+    """Give one array: a private map of the file if the member is stored uncompressed, else unpacked into memory.
+
+    A map is not checked against the zip's checksum, since that would read all of it.
+    """
+    with opened(path) as archive:
+        info = archive.getinfo(f"{key}.npy")
+        with _member(path, archive, info.filename) as stream:
+            header = _header(path, stream, info)
+            if info.compress_type == zipfile.ZIP_STORED and 0 not in header.shape:
+                start = _data_start(path, info) + header.length
+                order: Any = "F" if header.fortran else "C"
+                # Copy on write, because torch warns of maps that it may not write to; nothing here writes.
+                return np.memmap(path, header.dtype, "c", start, header.shape, order)
+            return _unpack(stream, header)
+
+
+@contextmanager
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+    try:
+        with archive.open(name) as stream:
+            yield stream
+    except RuntimeError as error:  # what zipfile raises for a password
+        raise BadInput(f"{path} is encrypted; write it again with numpy.savez.") from error
+
+
+def _header(path: Path, stream: IO[bytes], info: zipfile.ZipInfo) -> Header:
+    """Parse the header of one member and check that it promises as many numbers as there are."""
+    key = info.filename.removesuffix(".npy")
+    try:
+        version = np.lib.format.read_magic(stream)
+        parse = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, fortran, dtype = parse(stream)
+    except (ValueError, KeyError) as error:
+        raise BadInput(f"the array {key} in {path} is damaged; write the file again with numpy.savez.") from error
+    if dtype.hasobject:
+        raise BadInput(f"the array {key} in {path} holds Python objects; store plain numbers of one shape.")
+    header = Header(shape, dtype, fortran, stream.tell())
+    if header.length + int(np.prod(shape, dtype=object)) * dtype.itemsize != info.file_size:
+        raise BadInput(f"the array {key} in {path} is cut short; write the file again with numpy.savez.")
+    return header
+
+
+def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
+    """Find where a member's bytes begin: after a local header whose name and extra field have their own lengths."""
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        local = file.read(_LOCAL_HEADER)
+    name, extra = int.from_bytes(local[26:28], "little"), int.from_bytes(local[28:30], "little")
+    return info.header_offset + _LOCAL_HEADER + name + extra
+
+
+def _unpack(stream: IO[bytes], header: Header) -> NDArray[Any]:
+    """Read a compressed member piece by piece; its checksum is compared at the end."""
+    shape = header.shape[::-1] if header.fortran else header.shape
+    out = allocate(shape, header.dtype)
+    target = out.reshape(-1).view(np.uint8)
+    filled = 0
+    while piece := stream.read(_PIECE):
+        target[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
+        filled += len(piece)
+    return out.T if header.fortran else out

@@ -1,0 +1,131 @@
+"""Arrays of images and labels from an .npz file."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hideseek.data import members
+from hideseek.data.labels import to_labels, unlabelled, width_of
+from hideseek.data.store import allocate, chunks, fits_memory
+from hideseek.errors import BadInput
+from hideseek.records import Samples
+
+SPLITS = ("train", "val", "test")
+_PAIRS = (("x", "y"), ("images", "labels"))  # without a split
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def keys_of(split: str) -> tuple[tuple[str, str], ...]:
+    """Give the names under which the images and labels of a split may be stored; the last are MedMNIST's own.
+
+    >>> keys_of("test")
+    (('x_test', 'y_test'), ('test_images', 'test_labels'))
+    """
+    return ((f"x_{split}", f"y_{split}"), (f"{split}_images", f"{split}_labels"))
+
+
+def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, ...] = ()) -> Samples:
+    """Read one split of an .npz file; with no split named, the training images or the only ones.
+
+    Class names are taken from an optional array of strings called `classes`.
+    """
+    found = members.headers(path)
+    candidates = keys_of(split or "train") + (_PAIRS if split in (None, "train") else ())
+    images_key, labels_key = next(((x, y) for x, y in candidates if x in found), ("", ""))
+    have = ", ".join(found) or "none at all"
+    if not images_key:
+        wanted = " or ".join(x for x, _ in candidates)
+        raise BadInput(f"{path} holds no array {wanted} (found: {have}); choose another split or rename its arrays.")
+    if labelled and labels_key not in found:
+        raise BadInput(f"{path} holds no labels {labels_key} (found: {have}); add them, or load it as unlabelled.")
+    shape = found[images_key].shape
+    if len(shape) < 2 or shape[0] < 2:
+        raise BadInput(f"{images_key} in {path} has the shape {shape}; two or more images are needed.")
+    if labelled and (not found[labels_key].shape or found[labels_key].shape[0] != shape[0]):
+        raise BadInput(f"{path} has {shape[0]} images and labels of shape {found[labels_key].shape}; match them.")
+    images = _images(members.read(path, images_key), f"{images_key} in {path}")
+    scale = torch.full((1, 1), 1 / 255 if images.dtype == torch.uint8 else 1.0)
+    if not labelled:
+        return Samples(images, unlabelled(len(images)), scale)
+    names = classes or _class_names(path, found)
+    every = ((key, members.read(path, key)) for key in _label_keys(found))
+    labels = to_labels(members.read(path, labels_key), f"{labels_key} in {path}", max(width_of(every), len(names)))
+    if names and len(names) != labels.shape[1]:
+        raise BadInput(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")
+    return Samples(images, labels, scale, classes=names)
+
+
+def counts(path: Path) -> dict[str, int]:
+    """Count the images of each split from the headers alone."""
+    found = members.headers(path)
+    return {
+        split: found[key].shape[0] for split in SPLITS for key, _ in keys_of(split) if key in found and found[key].shape
+    }
+
+
+def _label_keys(found: Iterable[str]) -> list[str]:
+    known = {y for split in SPLITS for _, y in keys_of(split)} | {y for _, y in _PAIRS}
+    return [key for key in found if key in known]
+
+
+def _class_names(path: Path, found: dict[str, members.Header]) -> tuple[str, ...]:
+    if "classes" not in found or found["classes"].dtype.kind != "U":
+        return ()
+    return tuple(str(name) for name in members.read(path, "classes").reshape(-1))
+
+
+def _images(stored: NDArray[Any], name: str) -> torch.Tensor:
+    """Check an array of images and give it as n×c×h×w of bytes or float32, mapped still if it can be."""
+    kind = stored.dtype.kind
+    if kind != "f" and (stored.dtype != np.uint8 or stored.ndim == 2):
+        raise BadInput(
+            f"{name} is {stored.ndim}-dimensional {stored.dtype}; store images as uint8, features as floats."
+        )
+    arranged = _arrange(stored, name)
+    if kind == "f":
+        _check_floats(arranged, name)
+        if stored.dtype != np.float32:
+            return _as_float32(arranged)
+    images = torch.from_numpy(arranged)
+    return images.contiguous() if fits_memory(arranged.shape, arranged.dtype) else images
+
+
+def _arrange(stored: NDArray[Any], name: str) -> NDArray[Any]:
+    """View n×f, n×h×w, n×h×w×c or n×c×h×w as n×c×h×w.
+
+    If the last of four sides is 1 or 3 it counts the channels, else the second must be 1 or 3.
+    """
+    if stored.ndim == 2:
+        return stored[:, :, None, None]
+    if stored.ndim == 3:
+        return stored[:, None]
+    if stored.ndim == 4 and stored.shape[3] in (1, 3):
+        return stored.transpose(0, 3, 1, 2)
+    if stored.ndim == 4 and stored.shape[1] in (1, 3):
+        return stored
+    raise BadInput(f"{name} has the shape {stored.shape}; store it as n×h×w, n×h×w×c or n×c×h×w with 1 or 3 channels.")
+
+
+def _check_floats(images: NDArray[Any], name: str) -> None:
+    """Refuse values that are not finite, and bytes in disguise; normalised values may have any other range."""
+    lowest, highest = math.inf, -math.inf
+    for rows in chunks(len(images), math.prod(images.shape[1:]) * images.itemsize):
+        low, high = float(images[rows].min()), float(images[rows].max())
+        if not (abs(low) <= _LARGEST and abs(high) <= _LARGEST):  # false for NaN too
+            raise BadInput(f"{name} holds values that are not finite (NaN or infinity); mend or drop those images.")
+        lowest, highest = min(lowest, low), max(highest, high)
+    if images.shape[2:] != (1, 1) and lowest >= 0 and 2 < highest <= 255:
+        raise BadInput(f"{name} holds floats up to {highest:g}; divide them by 255, or store them as uint8.")
+
+
+def _as_float32(images: NDArray[Any]) -> torch.Tensor:
+    """Convert floats of another width, chunk by chunk."""
+    converted = allocate(images.shape, np.float32)
+    for rows in chunks(len(images), math.prod(images.shape[1:]) * images.itemsize):
+        converted[rows] = images[rows]
+    return torch.from_numpy(converted)
