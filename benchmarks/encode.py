@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from statistics import median
@@ -33,6 +34,7 @@ from hideseek.cli import main as hideseek
 from hideseek.hide import InstaHide, SingularizedMixup
 from hideseek.hide.encoder import checked_recipe
 from hideseek.hide.follow import follow
+from hideseek.hide.recipe import Recipe
 from hideseek.randomness import secure
 from hideseek.records import Samples
 
@@ -78,21 +80,23 @@ def images(count: int, kind: str) -> Samples:
 
 
 def measure_rows(count: int, rounds: int) -> dict[str, Any]:
-    """Making rows, against the bytes that must move and the plain method."""
+    """Make rows, against the bytes that must move and the plain method."""
     found: dict[str, Any] = {}
-    out, copied = torch.empty(count, *SHAPE), torch.zeros(count, *SHAPE)
+    out, copied = torch.empty(count, *SHAPE), torch.ones(count, *SHAPE)  # zeros would be read from one page
     for kind in ("float32", "uint8"):
         samples = images(count, kind)
         for k in (4, 6):
             encoder = InstaHide(k=k)
             recipe = checked_recipe(encoder, samples, None, secure())
-            seconds = side_by_side(
-                rounds,
-                copy=lambda: out.copy_(copied),
-                rows=lambda s=samples, r=recipe: follow(r, s, None, secure(), out),  # type: ignore[misc]
-                whole=lambda s=samples, e=encoder: follow(checked_recipe(e, s, None, secure()), s, None, secure(), out),  # type: ignore[misc]
-            )
-            slow = side_by_side(1, plain=lambda s=samples, r=recipe: plain(s, r.sources, r.weights, out))["plain"][0]  # type: ignore[misc]
+
+            def rows(samples: Samples = samples, recipe: Recipe = recipe) -> None:
+                follow(recipe, samples, None, secure(), out)
+
+            def whole(samples: Samples = samples, encoder: InstaHide = encoder) -> None:
+                follow(checked_recipe(encoder, samples, None, secure()), samples, None, secure(), out)
+
+            seconds = side_by_side(rounds, copy=partial(out.copy_, copied), rows=rows, whole=whole)
+            slow = side_by_side(1, plain=partial(plain, samples, recipe.sources, recipe.weights, out))["plain"][0]
             must_move = (k * samples.images.element_size() + 4) / 8  # in units of one copy: 4 bytes read, 4 written
             found[f"{kind} k={k}"] = {
                 "rows over bound": ratio(seconds, "rows", "copy") / must_move,
@@ -101,7 +105,18 @@ def measure_rows(count: int, rounds: int) -> dict[str, Any]:
                 "images a second": count / median(seconds["rows"]),
                 "copy GB/s": 2 * out.nbytes / median(seconds["copy"]) / 1e9,
             }
-    found["memory beyond input and output, MiB"] = extra_memory(lambda: follow(recipe, samples, None, secure(), out))
+    return found
+
+
+def measure_memory(count: int) -> dict[str, float]:
+    """See what two schemes need beyond input and output, in a process that has not needed it before."""
+    samples, out = images(count, "float32"), torch.ones(count, *SHAPE)
+    found = {}
+    for name, encoder in {"InstaHide": InstaHide(), "Singularized Mixup": SingularizedMixup(radius=100.0)}.items():
+        few = samples.take(slice(0, 10))
+        encoder.hide(few, None, secure())  # compiles
+        recipe = checked_recipe(encoder, samples, None, secure())
+        found[name] = extra_memory(partial(follow, recipe, samples, None, secure(), out))
     return found
 
 
@@ -138,7 +153,7 @@ def box_muller(count: int) -> torch.Tensor:
 
 
 def measure_normals(count: int, rounds: int) -> dict[str, float]:
-    """What share of Singularized Mixup its normals take, block by block as it draws them."""
+    """See what share of Singularized Mixup its normals take, block by block as it draws them."""
     samples = images(count, "float32")
     recipe = checked_recipe(SingularizedMixup(radius=100.0), samples, None, secure())
     out, block = torch.empty(count, *SHAPE), (341, 3072)  # as many rows as one block has
@@ -165,14 +180,17 @@ def measure_normals(count: int, rounds: int) -> dict[str, float]:
 
 
 def measure_command(count: int, rounds: int) -> dict[str, float]:
-    """`hideseek hide`, files included, against safetensors alone: in one process, and as processes of their own."""
+    """Run `hideseek hide`, files included, against safetensors alone: in one process, and as processes of their own."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         samples = images(count, "uint8")
         np.savez(place / "x.npz", x=samples.images.numpy(), y=np.arange(count) % 10)
         tensors = {"images": torch.randn(count, *SHAPE), "labels": samples.labels}
         arguments = ["hide", "instahide-inside", "--data", f"npz:{place / 'x.npz'}", "--out", str(place / "out")]
-        alone = "import sys, torch; from safetensors.torch import save_file; n = int(sys.argv[2]); save_file({'images': torch.zeros(n, 3, 32, 32), 'labels': torch.zeros(n, 10)}, sys.argv[1])"
+        alone = (
+            "import sys, torch; from safetensors.torch import save_file; n = int(sys.argv[2]);"
+            "save_file({'images': torch.ones(n, 3, 32, 32), 'labels': torch.ones(n, 10)}, sys.argv[1])"
+        )
 
         def remove() -> None:
             for path in (*place.glob("out/*"), *place.glob("*.safetensors")):
@@ -189,12 +207,13 @@ def measure_command(count: int, rounds: int) -> dict[str, float]:
 
         seconds: dict[str, list[float]] = {}
         for _ in range(rounds + 1):
-            for name, run in {
+            contenders: dict[str, Callable[[], None]] = {
                 "command": command,
-                "alone": lambda: save_file(tensors, place / "alone.safetensors"),
-                "command process": lambda: process("-m", "hideseek", *arguments),
-                "alone process": lambda: process("-c", alone, str(place / "alone.safetensors"), str(count)),
-            }.items():
+                "alone": partial(save_file, tensors, place / "alone.safetensors"),
+                "command process": partial(process, "-m", "hideseek", *arguments),
+                "alone process": partial(process, "-c", alone, str(place / "alone.safetensors"), str(count)),
+            }
+            for name, run in contenders.items():
                 remove()
                 start = time.perf_counter()
                 run()
@@ -214,13 +233,11 @@ def report(found: dict[str, Any]) -> str:
         f"{'rows':14}{'over bound':>11}{'reach':>7}{'whole call':>12}{'plain over':>12}{'reach':>7}{'images/s':>12}"
     )
     for name, row in found["rows"].items():
-        if isinstance(row, dict):
-            lines.append(
-                f"{name:14}{row['rows over bound']:11.2f}{REACH[name.split()[0]]:7.1f}{row['whole call over bound']:12.2f}"
-                f"{row['plain over rows']:12.1f}{REACH['plain']:7.1f}{row['images a second']:12,.0f}"
-            )
-    memory = found["rows"]["memory beyond input and output, MiB"]
-    lines += ["", f"memory beyond input and output: {memory:.0f} MiB (reach: {REACH['memory']:.0f})", "", "normals"]
+        bound, whole, slow = row["rows over bound"], row["whole call over bound"], row["plain over rows"]
+        reach, rate = REACH[name.split()[0]], row["images a second"]
+        lines.append(f"{name:14}{bound:11.2f}{reach:7.1f}{whole:12.2f}{slow:12.1f}{REACH['plain']:7.1f}{rate:12,.0f}")
+    memory = ", ".join(f"{name} {size:.0f} MiB" for name, size in found["memory"].items())
+    lines += ["", f"memory beyond input and output: {memory} (reach: {REACH['memory']:.0f})", "", "normals"]
     lines += [f"  {name}: {value:.2f}" for name, value in found["normals"].items()]
     lines += ["", f"hideseek hide, files included (reach: {REACH['command']:.0f})"]
     lines += [f"  {name}: {value:.2f}" for name, value in found["command"].items()]
@@ -239,6 +256,7 @@ def main() -> None:
         "images": count,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
+        "memory": measure_memory(count),
         "rows": measure_rows(count, rounds),
         "normals": measure_normals(count, rounds),
         "command": measure_command(count, 1 if asked.quick else 3),

@@ -64,10 +64,11 @@ def test_the_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
+    if verb == "hide":  # its own page lists the schemes
         assert main([verb, "--help"]) == 0
-    except SystemExit as stop:
-        assert stop.code == 0
+    else:
+        with pytest.raises(SystemExit, match="0"):
+            main([verb, "--help"])
     assert f"hideseek {verb}" in capsys.readouterr().out
 
 
@@ -319,6 +320,7 @@ def test_a_run_that_is_stopped_leaves_no_release_and_can_be_repeated(
 
 def test_import_is_light() -> None:
     """`import hideseek` and `hideseek --help` bring none of the heavy libraries."""
-    script = "import sys, hideseek, hideseek.cli; hideseek.cli.main([]); print(sorted({'torch', 'numba', 'cv2', 'numpy', 'scipy'} & set(sys.modules)))"
+    heavy = {"torch", "numba", "cv2", "numpy", "scipy", "rich", "tyro"}
+    script = f"import sys, hideseek.cli; hideseek.cli.main([]); print(sorted({heavy} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"

@@ -6,9 +6,12 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from blake3 import blake3
+from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from hideseek.errors import BadInput
@@ -30,7 +33,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_tensors_are_read_by_the_library(tmp_path: Path) -> None:
-    tensors = {
+    tensors: dict[str, NDArray[Any]] = {
         "a": np.arange(12, dtype=np.float32).reshape(3, 4),
         "b": np.arange(5, dtype=np.uint8),
         "none": np.empty((0, 3), np.int64),
@@ -41,9 +44,7 @@ def test_tensors_are_read_by_the_library(tmp_path: Path) -> None:
     for name, array in tensors.items():
         np.testing.assert_array_equal(read[name], array)
         assert read[name].dtype == array.dtype
-    import hashlib
-
-    assert hashlib.sha256((tmp_path / "t.safetensors").read_bytes()).hexdigest() == digest
+    assert blake3((tmp_path / "t.safetensors").read_bytes()).hexdigest() == digest
 
 
 def test_a_header_says_where_each_tensor_begins() -> None:
@@ -118,7 +119,7 @@ def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_sentence_and_nothing_is_kept(small_disk: Path) -> None:
-    with pytest.raises(BadInput, match="disk of .* is full"), new_folder(small_disk / "out") as partial:
+    with pytest.raises(BadInput, match=r"disk of .* is full"), new_folder(small_disk / "out") as partial:
         write_tensors(partial / "t.safetensors", {"a": np.ones(1 << 20, np.float32)})
     assert list(small_disk.iterdir()) == []
     with pytest.raises(BadInput, match=r"4 MB are needed"):

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy import stats
 
+from hideseek import shuffle
 from hideseek.randomness import Randomness, secure, seeded
 
 ERROR = 1e-6
@@ -132,6 +133,23 @@ def test_permutations_are_uniform() -> None:
     chance = seeded(6)
     seen = Counter(tuple(chance.permutation(4).tolist()) for _ in range(24_000))
     assert uniform_counts(seen, math.factorial(4)) > ERROR
+
+
+def test_permutations_start_over_when_words_run_out() -> None:
+    calls = []
+
+    def draw(count: int) -> NDArray[np.uint32]:
+        calls.append(count)
+        # The first words are all refused: 0 · bound has a lower half below 2³² mod 3.
+        return np.zeros(count, np.uint32) if len(calls) == 1 else np.arange(count, dtype=np.uint32) << np.uint32(20)
+
+    assert sorted(shuffle.permutation(3, draw).tolist()) == [0, 1, 2]
+    assert len(calls) == 2
+
+
+def test_too_many_things_cannot_be_put_in_order() -> None:
+    with pytest.raises(ValueError, match="at most"):
+        seeded(0).permutation(2**32 + 1)
 
 
 def test_derangements_are_uniform_and_move_everything() -> None:

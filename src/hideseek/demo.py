@@ -7,7 +7,7 @@ from torch import Tensor
 
 from hideseek.data import load, normalise
 from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, MixingEncoder
-from hideseek.hide.blend import blend
+from hideseek.hide.blend import blender
 from hideseek.hide.recipe import Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import Encoder, Samples
@@ -25,7 +25,7 @@ def demo_sheet(chance: Randomness, faces: int = 3) -> Image.Image:
     """Hide the embedded faces with every scheme, and draw some of them at every stage (like Figure 1 of InstaHide)."""
     private = normalise(load("faces"), "channel")
     public = normalise(
-        load("patches:photos", size=private.shape[1:], channels=1, labelled=False), private.normalisation
+        load("patches:photos?each=1", size=private.shape[1:], channels=1, labelled=False), private.normalisation
     )
     rows = [Row(name, stages(scheme, private, public, chance, faces)) for name, scheme in SHOWN.items()]
     foot = (
@@ -55,7 +55,7 @@ def mixtures(scheme: Encoder, secret: MixingSecret, public: Samples | None) -> F
     """Give what the rows were before noise and mask: Σ_j λ_rj x_{s_rj}."""
     out = torch.empty(len(secret.sources), *secret.private.shape)
     recipe = Recipe(scheme, secret.sources, secret.weights, secret.public_sources)
-    blend(out, recipe, secret.private, public, None, secret.transforms)
+    blender(secret.private, public, moves=secret.transforms is not None)(out, recipe, None, secret.transforms)
     return out
 
 

@@ -1,7 +1,6 @@
 """Writing files so that nothing half-done is ever taken for whole: a temporary name first, the real one at the end."""
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -11,11 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from blake3 import blake3
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from hideseek.errors import BadInput
 
+PIECE = 1 << 20
 _NAMES = {"float32": "F32", "uint8": "U8", "int64": "I64"}  # safetensors' names of the types that we write
 
 
@@ -114,12 +115,14 @@ def tensor_header(
 
 
 def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> str:
-    """Write a safetensors file and return its SHA-256, computed on the way."""
+    """Write a safetensors file and return its BLAKE3 checksum, computed on the way."""
     head, _ = tensor_header({name: (str(array.dtype), array.shape) for name, array in tensors.items()})
-    digest = hashlib.sha256(head)
+    digest = blake3(head)
     with new_file(path) as file:
         file.write(head)
         for array in tensors.values():
-            digest.update(content(array))
-            file.write(content(array))
+            view = content(array)
+            for start in range(0, len(view), PIECE):  # hashed and written while it is in the cache
+                digest.update(view[start : start + PIECE])
+                file.write(view[start : start + PIECE])
     return digest.hexdigest()

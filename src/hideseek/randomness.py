@@ -56,6 +56,9 @@ class Randomness:
         self.fill(words)
         return words
 
+    def _halves(self, count: int) -> NDArray[np.uint32]:
+        return self._words(count, np.uint32)
+
     def bits(self, rows: int, each: int) -> UInt8[Tensor, "rows bytes"]:
         """Give `each` random bits for every row, packed eight to a byte, little end first."""
         packed = np.empty((rows, (each + 7) // 8), np.uint8)
@@ -85,12 +88,10 @@ class Randomness:
         return torch.from_numpy((words % np.uint64(bound)).astype(np.int64)).reshape(shape)
 
     def permutation(self, count: int) -> Int[Tensor, " count"]:
-        """Give the numbers 0 … count − 1 in an order that is exactly uniform: the order of distinct random keys."""
-        while True:
-            keys = self._words(count)
-            order = np.argsort(keys)
-            if not (np.diff(keys[order]) == 0).any():
-                return torch.from_numpy(order)
+        """Give the numbers 0 … count − 1 in an order that is exactly uniform."""
+        from hideseek import shuffle
+
+        return torch.from_numpy(shuffle.permutation(count, self._halves))
 
     def derangement(self, count: int) -> Int[Tensor, " count"]:
         """Give a uniform permutation that leaves nothing in its place; one in e permutations is one."""
@@ -105,12 +106,12 @@ class Randomness:
         """Give float32 standard normals."""
         from hideseek import ziggurat
 
-        values = ziggurat.normals(math.prod(shape), lambda count: self._words(count, np.uint32))
+        values = ziggurat.normals(math.prod(shape), self._halves)
         return torch.from_numpy(values).reshape(shape)
 
     def laplace(self, *shape: int) -> Float[Tensor, "..."]:
         """Give float32 numbers of density exp(−|x|)/2, for which E|x| = 1: an exponential with a random sign."""
-        words = self._words(math.prod(shape), np.uint32)
+        words = self._halves(math.prod(shape))
         size = -np.log((words >> np.uint32(1)).astype(np.float32) * np.float32(2.0**-31) + np.float32(2.0**-32))
         size.view(np.uint32)[...] ^= words << np.uint32(31)  # the bit that is left becomes the sign
         return torch.from_numpy(size).reshape(shape)

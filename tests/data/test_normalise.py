@@ -92,6 +92,18 @@ def test_a_constant_image_becomes_zero_and_its_neighbours_do_not(value: int, flo
     assert pixels[[0, 2]].flatten(1).norm(dim=1).tolist() == pytest.approx([1, 1], rel=1e-5)
 
 
+@pytest.mark.parametrize("floats", [False, True])
+def test_rounding_is_not_taken_for_contrast(floats: bool) -> None:
+    values = torch.arange(256, dtype=torch.uint8)[:, None, None, None].expand(256, 3, 25, 25)
+    flat = Samples(values, torch.zeros(256, 0), torch.full((1, 1), 1 / 255), torch.full((1, 1), 0.1))
+    if floats:
+        flat = Samples(flat.pixels(), flat.labels)
+    assert (normalise(flat, "image").pixels() == 0).all()
+    for row in range(256):
+        with pytest.raises(BadInput, match="same value in every pixel"):
+            normalise(flat.take(slice(row, row + 1)), "channel")
+
+
 def test_an_image_that_is_not_quite_constant_keeps_its_direction() -> None:
     images = samples(2, 3, 500, 500)
     images.images[0] = 255

@@ -40,6 +40,20 @@ def test_patches_are_crops_with_more_key_points_than_asked() -> None:
         assert len(detector.detect(enlarged, None)) > 20
 
 
+def test_key_points_are_counted_on_the_enlarged_patch() -> None:
+    images = lively(2, 1).images[:, 0].numpy()
+    corners = np.array([[[0, 0], [5, 3], [20, 28]], [[30, 1], [2, 10], [0, 20]]])
+    detector = cv2.SIFT_create()  # type: ignore[attr-defined]
+    expected = [
+        [
+            len(detector.detect(cv2.resize(image[top : top + 16, left : left + 20], (80, 64)), None))
+            for top, left in some
+        ]
+        for image, some in zip(images, corners.tolist(), strict=True)
+    ]
+    assert public._count_keypoints(images, corners, (16, 20)).tolist() == expected
+
+
 def test_large_patches_are_judged_as_they_are() -> None:
     source = lively(3, 1, 100)
     patches = public_patches(source, 70, each=4, keypoints=0)

@@ -92,7 +92,9 @@ def test_a_large_alpha_is_even_and_a_small_one_is_not() -> None:
 def test_an_alpha_that_underflows_still_deals_everything() -> None:
     parts = split_dirichlet(numbered(160, 16), 2, 1e-6, seeded(6))
     assert sum(len(part) for part in parts) == 160
-    assert ((counts(parts) > 0).sum(0) == 1).all()
+    owned = counts(parts) > 0
+    assert (owned.sum(0) == 1).all()
+    assert (owned.sum(1) >= 3).all()  # a fair coin for each of 16 classes: fails for one seed in 240, and this is fixed
 
 
 def test_classes_are_dealt_in_turn() -> None:

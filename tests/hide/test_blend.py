@@ -31,9 +31,9 @@ def blended(
     noise = Noise("sphere", 1.0, torch.ones(rows)) if noisy else None
     recipe = Recipe(Mixup(), sources, weights, others, masked=mask, noise=noise)
     if way == "kernel":
-        by_kernel(out, recipe, private, public, bits)
+        by_kernel(private, public)(out, recipe, bits, None)
     else:
-        by_torch(out, recipe, private, public, bits, None)
+        by_torch(private, public, out, recipe, bits, None)
     return out
 
 

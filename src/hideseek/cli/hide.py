@@ -88,11 +88,11 @@ def hide(asked: Hide[MixingEncoder]) -> None:
 
 
 def _public(asked: Hide[MixingEncoder], private: Samples) -> Samples | None:
-    """Load the public images in the shape of the private ones, normalised by the same constants."""
+    """Load the public images with the channels of the private ones, normalised by the same constants."""
     if asked.public is None:
         return None
     size = private.shape[1:] if asked.public.startswith("patches:") else asked.size
-    public = load(asked.public, size=size, channels=asked.channels, labelled=False)
+    public = load(asked.public, size=size, channels=private.shape[0], labelled=False)
     return normalise(public, private.normalisation)
 
 

@@ -63,8 +63,9 @@ def _dirichlet_owners(
             share = torch.nn.functional.one_hot(favourites[number], parties).double()
         members = (ids == number).nonzero().squeeze(1)
         members = members[chance.permutation(len(members))]
-        ends = (share.cumsum(0) / share.sum() * len(members)).round().long()
-        owner[members] = torch.searchsorted(ends, torch.arange(len(members)), right=True)
+        ends = (share.cumsum(0) / share.sum() * len(members)).round().long().tolist()
+        for party, part in enumerate(members.tensor_split(ends[:-1])):
+            owner[part] = party
     return owner
 
 

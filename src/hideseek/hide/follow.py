@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
-from hideseek.hide.blend import blend
+from hideseek.hide.blend import blender
 from hideseek.hide.recipe import Batch, Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import Samples
 
-BLOCK = 1 << 20  # pixels that one thread makes at a time: 4 MiB of floats
+BLOCK = 1 << 22  # pixels that one thread makes at a time: 16 MiB of floats
 
 
 def follow(
@@ -31,31 +31,25 @@ def follow(
     images = torch.empty(len(recipe), *private.shape, device=private.images.device) if out is None else out
     mask = torch.empty(len(recipe), channels, (height * width + 7) // 8, dtype=torch.uint8) if recipe.masked else None
     transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
+    blend = blender(private, public, moves=transforms is not None)
 
     def make(block: tuple[slice, Randomness]) -> None:
         rows, stream = block
         part = recipe.rows(rows)
-        mine = images[rows]
         if part.noise is not None:
-            mine.copy_(part.noise.draw(channels * height * width, stream).view(mine.shape))
+            images[rows] = part.noise.draw(channels * height * width, stream).view(-1, *private.shape)
         if mask is not None:
             stream.fill(mask[rows].numpy())
         if transforms is not None and part.geometry is not None:
             transforms[rows] = part.geometry.draw(part.weights.shape, (height, width), stream)
-        blend(
-            mine,
-            part,
-            private,
-            public,
-            None if mask is None else mask[rows],
-            None if transforms is None else transforms[rows],
-        )
+        moves = None if transforms is None else transforms[rows]
+        blend(images[rows], part, None if mask is None else mask[rows], moves)
 
-    blocks = _blocks(len(recipe), channels * height * width, chance)
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        for _ in pool.map(make, blocks):
+        blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))
+        labels = _mixed_labels(private, recipe)  # meanwhile
+        for _ in blocks:
             pass
-    labels = _mixed_labels(private, recipe)
     encoded = Samples(images, labels, classes=private.classes, normalisation=private.normalisation)
     return Batch(encoded, mask, transforms)
 
@@ -74,12 +68,9 @@ def _blocks(rows: int, pixels: int, chance: Randomness) -> Iterator[tuple[slice,
 
 def _mixed_labels(private: Samples, recipe: Recipe) -> Float[Tensor, "m classes"]:
     """Mix the labels of the private images; public ones have none, so the mass may be under 1 (InstaHide §3.2)."""
-    if private.labels.shape[1] == 0:
-        return torch.zeros(len(recipe), 0)
     weights = recipe.weights[:, : recipe.sources.shape[1]] if recipe.label_weights is None else recipe.label_weights
-    return functional.embedding_bag(
-        recipe.sources.to(private.labels.device),
-        private.labels,
-        per_sample_weights=weights.to(private.labels).contiguous(),
-        mode="sum",
-    )
+    labels = private.labels.cpu().numpy()
+    mixed = np.zeros((len(recipe), labels.shape[1]), np.float32)
+    for sources, weight in zip(recipe.sources.numpy().T, weights.numpy().T, strict=True):
+        mixed += weight[:, None] * labels[sources]
+    return torch.from_numpy(mixed).to(private.labels.device)

@@ -1,9 +1,14 @@
-"""Which images meet in a row, and with what weights: the draws that all mixing schemes share."""
+"""Which images meet in a row, and with what weights: the draws that all mixing schemes share.
+
+The arrays are small and the steps many, so NumPy does them: torch would wake its threads for each.
+"""
 
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.errors import BadInput
@@ -24,37 +29,38 @@ def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
     """
     if k > count:
         raise BadInput(f"k = {k} images cannot differ when there are {count}: lower k or add images.")
-    columns = torch.arange(count)[:, None]
-    for _ in range(1, k):
-        columns = torch.cat([columns, _differing(columns, chance)[:, None]], dim=1)
-    return columns
+    sources = np.empty((k, count), np.int64)
+    sources[0] = np.arange(count)
+    for j in range(1, k):
+        sources[j] = _differing(sources[:j], chance)
+    return torch.from_numpy(sources.T.copy())
 
 
-def _differing(columns: Int[Tensor, "count j"], chance: Randomness) -> Int[Tensor, " count"]:
-    """Draw a permutation that differs from all columns in every row; from the identity alone, exactly uniformly."""
-    count, width = columns.shape
-    drawn = chance.derangement(count) if width == 1 else chance.permutation(count)
-    while len(clashes := (columns == drawn[:, None]).any(1).nonzero()[:, 0]):
-        others = torch.ones(count, dtype=torch.bool)
-        others[clashes] = False
-        helpers = others.nonzero()[:, 0]
-        rows = torch.cat([clashes, helpers[chance.permutation(len(helpers))[: 8 * width + 8]]])
+def _differing(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
+    """Draw a permutation that differs everywhere from the earlier ones; from the identity alone, exactly uniformly."""
+    width, count = earlier.shape
+    drawn = (chance.derangement(count) if width == 1 else chance.permutation(count)).numpy()
+    clashes = np.flatnonzero((earlier == drawn).any(0))
+    while len(clashes):
+        rows = np.union1d(clashes, chance.integers(count, 8 * width + 8).numpy())
         if len(rows) == count:
-            return _dealt(columns, chance)
-        drawn[rows] = drawn[rows[chance.permutation(len(rows))]]  # they trade their images, until nobody clashes
+            return _dealt(earlier, chance)
+        drawn[rows] = drawn[rows[chance.permutation(len(rows)).numpy()]]  # they trade, until nobody clashes
+        clashes = rows[(earlier[:, rows] == drawn[rows]).any(0)]
     return drawn
 
 
-def _dealt(columns: Int[Tensor, "count j"], chance: Randomness) -> Int[Tensor, " count"]:
+def _dealt(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
     """Deal the images of a small set so that no row clashes: the cheapest assignment at random costs.
 
     In a small set chance alone may take forever; an assignment without a clash always exists (Hall's theorem).
     """
     from scipy.optimize import linear_sum_assignment
 
-    costs = chance.uniforms(len(columns), len(columns))
-    costs.scatter_(1, columns, len(columns) + 1.0)  # dearer than all others together
-    return torch.from_numpy(linear_sum_assignment(costs.numpy())[1])
+    count = earlier.shape[1]
+    costs = chance.uniforms(count, count).numpy()
+    np.put_along_axis(costs, earlier.T, count + 1.0, axis=1)  # dearer than all others together
+    return linear_sum_assignment(costs)[1].astype(np.int64)
 
 
 def public_partners(rows: int, available: int, k: int, chance: Randomness) -> Int[Tensor, "rows k"]:
@@ -63,13 +69,13 @@ def public_partners(rows: int, available: int, k: int, chance: Randomness) -> In
         raise BadInput(f"{k} public images cannot differ when there are {available}: name a larger public set.")
     if k == 0:
         return torch.empty(rows, 0, dtype=torch.int64)
-    drawn = chance.integers(available, rows, k)
-    while len(again := (drawn.sort(1).values.diff(dim=1) == 0).any(1).nonzero()[:, 0]):
+    drawn = chance.integers(available, rows, k).numpy()
+    while len(again := np.flatnonzero((np.diff(np.sort(drawn)) == 0).any(1))):
         if 4 * k > available:  # nearly all of a small set: draw orders, since repeats would hardly end
-            drawn[again] = chance.uniforms(len(again), available).argsort(1)[:, :k]
+            drawn[again] = chance.uniforms(len(again), available).numpy().argsort()[:, :k]
         else:
-            drawn[again] = chance.integers(available, len(again), k)
-    return drawn
+            drawn[again] = chance.integers(available, len(again), k).numpy()
+    return torch.from_numpy(drawn)
 
 
 def coefficients(
@@ -100,26 +106,28 @@ def coefficients(
     drawn, kept, tried = [], 0, 0
     while kept < rows:
         batch = _unbounded((rows - kept) * 5 // 4 + 64, k, chance, law)
-        fits = (batch.max(1).values <= largest) & (batch[:, :private].sum(1) >= private_share)
-        drawn.append(batch[fits])
-        kept, tried = kept + len(drawn[-1]), tried + len(batch)
+        fits = (batch.max(0) <= largest) & (batch[:private].sum(0) >= private_share)
+        drawn.append(batch[:, fits])
+        kept, tried = kept + drawn[-1].shape[1], tried + batch.shape[1]
         if kept < HARD * tried and tried > 100 / HARD:
             raise BadInput(
                 f"hardly any weights meet c1 = {largest} and c2 = {private_share} at k = {k}: loosen one of them."
             )
-    return torch.cat(drawn)[:rows].float()
+    return torch.from_numpy(np.hstack(drawn)[:, :rows].T.astype(np.float32, order="C"))
 
 
-def _unbounded(rows: int, k: int, chance: Randomness, law: Law) -> Float[Tensor, "rows k"]:
+def _unbounded(rows: int, k: int, chance: Randomness, law: Law) -> NDArray[np.float64]:
+    """Draw normalised weights, k × rows: NumPy sums short columns much faster than short rows."""
     if law == "uniform":
-        weights = 1 - chance.uniforms(rows, k)  # of (0, 1], so that no sum is 0
+        weights = 1 - chance.uniforms(k, rows).numpy()  # of (0, 1], so that no sum is 0
     elif law == "half-normal":
-        weights = chance.normals(rows, k).double().abs()
+        weights = np.abs(chance.normals(k, rows).numpy().astype(np.float64))
     elif law == "dirichlet":
-        weights = torch.cat([chance.gammas(3.0, rows, 1), chance.gammas(1.0, rows, k - 1)], dim=1)
+        weights = np.vstack([chance.gammas(3.0, 1, rows).numpy(), chance.gammas(1.0, k - 1, rows).numpy()])
     else:
         raise BadInput(f"{law!r} is no law of coefficients: choose uniform, half-normal or dirichlet.")
-    return weights / weights.sum(1, keepdim=True)
+    weights /= weights.sum(0)
+    return weights
 
 
 def private_and_public(

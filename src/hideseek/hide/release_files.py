@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from blake3 import blake3
 from safetensors import SafetensorError
 from safetensors.torch import load
 
@@ -27,7 +28,8 @@ from hideseek.randomness import Randomness
 from hideseek.records import EncodedRelease, Normalisation, Samples
 
 FORMAT = 1
-SHARD = 1 << 25  # bytes, about
+SHARD = 1 << 25  # bytes, about: a block for each of two threads
+WRITERS = 2  # shards that are hashed and written while the next one is made
 ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
 
 
@@ -49,19 +51,17 @@ def write_release(
     with new_folder(folder) as partial:
         recipe = checked_recipe(encoder, private, public, chance)
         step = max(1, SHARD // row_bytes // block_rows(pixels)) * block_rows(pixels)
-        starts = range(0, len(recipe), step)
-        shards: list[dict[str, Any]] = []
-        with SecretWriter(secret, folder, recipe, private) as keeper, ThreadPoolExecutor(1) as writer:
-            written: Future[str] | None = None
-            for number, start in enumerate(track(starts, "hiding")):
-                batch = follow(recipe.rows(slice(start, start + step)), private, public, chance)
+        buffers = [torch.empty(step, *private.shape, device=private.images.device) for _ in range(WRITERS + 1)]
+        written: list[Future[dict[str, Any]]] = []
+        with SecretWriter(secret, folder, recipe, private) as keeper, ThreadPoolExecutor(WRITERS) as writer:
+            for number, start in enumerate(track(range(0, len(recipe), step), "hiding")):
+                part = recipe.rows(slice(start, start + step))
+                if number > WRITERS:
+                    written[number - WRITERS - 1].result()  # its buffer is free again
+                batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)])
                 keeper.keep(start, batch)
-                if written is not None:  # one shard is written while the next is made
-                    shards[-1]["sha256"] = written.result()
-                shards.append({"rows": len(batch.encoded)})
-                written = writer.submit(_write_shard, partial / _shard(number), batch)
-            if written is not None:
-                shards[-1]["sha256"] = written.result()
+                written.append(writer.submit(_write_shard, partial / _shard(number), batch))
+            shards = [shard.result() for shard in written]
             used = public if recipe.public_sources.shape[1] else None
             about = {
                 "format": FORMAT,
@@ -70,7 +70,7 @@ def write_release(
                 "shape": list(private.shape),
                 "classes": list(private.classes) or private.labels.shape[1],
                 "normalisation": asdict(private.normalisation),
-                "public": used and {"images": len(used), "sha256": digest(used)},
+                "public": used and {"images": len(used), "blake3": digest(used)},
                 "reproducible": chance.reproducible,
                 **({"seed": chance.seed} if chance.reproducible else {}),
                 "shards": shards,
@@ -85,13 +85,15 @@ def _shard(number: int) -> str:
     return f"encoded-{number:05d}.safetensors"
 
 
-def _write_shard(path: Path, batch: Batch) -> str:
-    return write_tensors(path, {"images": batch.encoded.images.numpy(), "labels": batch.encoded.labels.numpy()})
+def _write_shard(path: Path, batch: Batch) -> dict[str, Any]:
+    tensors = {"images": batch.encoded.images, "labels": batch.encoded.labels}
+    digest = write_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
+    return {"rows": len(batch.encoded), "blake3": digest}
 
 
 def digest(samples: Samples) -> str:
     """Give a checksum of images as they are used: of what is stored and how it is scaled."""
-    total = hashlib.sha256()
+    total = blake3()
     for part in (samples.scale, samples.shift, *samples.images.split(1024)):
         total.update(str((part.dtype, tuple(part.shape))).encode())
         total.update(content(part.numpy()))
@@ -144,7 +146,7 @@ def _has_form(about: Any) -> bool:
             and _counts(about["rows"], *about["shape"], *(shard["rows"] for shard in about["shards"]))
             and len(about["shape"]) == 3
             and sum(shard["rows"] for shard in about["shards"]) == about["rows"]
-            and all(isinstance(shard["sha256"], str) for shard in about["shards"])
+            and all(isinstance(shard["blake3"], str) for shard in about["shards"])
             and (_counts(about["classes"]) or all(isinstance(name, str) for name in about["classes"]))
             and about["reproducible"] == ("seed" in about)
             and type(about.get("seed", 0)) is int
@@ -170,7 +172,7 @@ def _checked_shard(path: Path, shard: dict[str, Any], shapes: tuple[tuple[int, .
     damaged = BadInput(f"{path} is damaged: get the release again from where it came.")
     try:
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != shard["sha256"]:
+        if blake3(content).hexdigest() != shard["blake3"]:
             raise damaged
         tensors = load(content)
     except (OSError, SafetensorError):
