@@ -168,6 +168,9 @@ def _edit(release: Path, change: Callable[[dict[str, Any]], Any]) -> None:
         lambda about: about.update(format="1"),
         lambda about: about["normalisation"].update(mean=["x"]),
         lambda about: about["normalisation"].update(kind="whitened"),
+        lambda about: about["normalisation"].update(mean=[float("nan")]),
+        lambda about: (about.update(rows=2**39), about["shards"][0].update(rows=2**39)),
+        lambda about: about.update(shape=[2**39, 2**39, 1]),
         lambda about: about["scheme"].update(mechanism="rot13"),
         lambda about: about["scheme"].update(k="4"),
         lambda about: about["scheme"].update(k=4.5),
@@ -188,7 +191,7 @@ def test_a_release_json_that_lies_is_refused(release: Path, change: Callable[[di
         read_release(release)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "\udcff"])
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "{", "[]", "null", '"x"', "\udcff"])
 def test_a_release_json_that_is_none_is_refused(release: Path, text: str) -> None:
     (release / "release.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadInput, match=r"release.json"):

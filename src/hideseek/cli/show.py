@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
+from PIL import Image
 
 from hideseek.errors import BadInput
 from hideseek.files import new_file
@@ -39,13 +40,13 @@ def run(arguments: Sequence[str]) -> None:
     print(path)
 
 
-def release_sheet(release: EncodedRelease, count: int):  # type: ignore[no-untyped-def] # Pillow is imported late
+def release_sheet(release: EncodedRelease, count: int) -> Image.Image:
     """Draw the first rows of a release; its order is random already."""
-    scheme = to_json(release.scheme)
+    scheme = _flat(to_json(release.scheme))
     images = release.encoded.images[:count]
     captions = [_label(label.tolist(), release.encoded.classes) for label in release.encoded.labels[:count]]
     rows = [Row("encoding", list(images)), Row("|encoding|", list(images.abs()), captions)]
-    parameters = ", ".join(f"{key} = {value}" for key, value in scheme.items() if key != "mechanism")
+    parameters = ", ".join(f"{key} = {_short(value)}" for key, value in scheme.items() if key != "mechanism")
     seeded = f"\nKeys drawn from the seed {release.seed}: for studies only." if release.reproducible else ""
     total = len(release.encoded)
     return contact_sheet(f"{scheme['mechanism']}, {len(images)} of {total:,} rows", (), rows, parameters + seeded)
@@ -54,4 +55,17 @@ def release_sheet(release: EncodedRelease, count: int):  # type: ignore[no-untyp
 def _label(label: Sequence[float], names: Sequence[str]) -> str:
     """Give the two heaviest classes of a mixed label."""
     heaviest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
-    return " ".join(f"{names[i] if names else i} {label[i]:.2f}" for i in heaviest if label[i] > 0)
+    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in heaviest if label[i] > 0)
+
+
+def _flat(scheme: dict[str, Any]) -> dict[str, Any]:
+    """Give all parameters of a scheme in a scheme; its mechanisms are joined."""
+    inner = [_flat(value) for value in scheme.values() if isinstance(value, dict)]
+    names = [part["mechanism"] for part in inner if part["mechanism"] != "geometry"]
+    own = {key: value for key, value in scheme.items() if not isinstance(value, dict)}
+    merged = {key: value for part in (*inner, own) for key, value in part.items()}
+    return {**merged, "mechanism": " ".join([scheme["mechanism"], *names])}
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

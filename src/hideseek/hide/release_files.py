@@ -6,6 +6,7 @@ find damage, not forgery: whoever can change a shard can change release.json too
 
 import hashlib
 import json
+import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -103,9 +104,14 @@ def digest(samples: Samples) -> str:
 def read_release(folder: Path) -> EncodedRelease:
     """Read a release, after checking all of it: version, checksums, shapes, finite values, labels."""
     about = _about(folder)
-    images = torch.empty(about["rows"], *about["shape"])
     names = about["classes"] if isinstance(about["classes"], list) else []
-    labels = torch.empty(about["rows"], len(names) or about["classes"])
+    classes = len(names) or about["classes"]
+    row_bytes = 4 * (math.prod(about["shape"]) + classes)
+    for number, shard in enumerate(about["shards"]):  # before room is made for what a stranger only claims to have
+        path = folder / _shard(number)
+        if not path.is_file() or path.stat().st_size < shard["rows"] * row_bytes:
+            raise BadInput(f"{path} is damaged: get the release again from where it came.")
+    images, labels = torch.empty(about["rows"], *about["shape"]), torch.empty(about["rows"], classes)
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
         path = folder / _shard(number)
@@ -124,7 +130,7 @@ def _about(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{folder} is not a complete release, since it has no release.json: hide the images again.")
     try:
         about = json.loads(path.read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise BadInput(f"{path} is damaged: get the release again from where it came.") from None
     if isinstance(about, dict) and isinstance(about.get("format"), int) and about["format"] > FORMAT:
         raise BadInput(
@@ -160,7 +166,9 @@ def _has_form(about: Any) -> bool:
 def _normalisation(about: dict[str, Any]) -> Normalisation:
     kind, mean, std = about.get("kind"), about.get("mean"), about.get("std")
     for values in (mean, std):
-        if not isinstance(values, list) or not all(isinstance(value, float) for value in values):
+        if not isinstance(values, list) or not all(
+            isinstance(value, float) and math.isfinite(value) for value in values
+        ):
             raise BadInput("the normalisation of the release is damaged: get the release again from where it came.")
     if kind not in ("none", "channel", "image"):
         raise BadInput(f"the normalisation {kind!r} is unknown here: update hideseek.")

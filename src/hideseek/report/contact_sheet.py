@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 TILE = 96  # pixels that a tile is at least wide
-GAP, MARGIN = 6, 16
+GAP, MARGIN, LINE = 6, 16, 18
 INK, PALE, PAPER = (32, 33, 36), (110, 112, 118), (255, 255, 255)
 
 
@@ -40,36 +40,46 @@ def _square(values: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> np.ndarr
     return np.pad(values, (0, side * side - len(values))).reshape(side, side)
 
 
+def _fitted(text: str, width: float, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    """Shorten every line of a text until it fits."""
+    lines = []
+    for line in text.splitlines():
+        short = line
+        while short and font.getlength(short + "…" * (short != line)) > width:
+            short = short[:-1]
+        lines.append(short + "…" * (short != line))
+    return "\n".join(lines)
+
+
 def contact_sheet(title: str, heads: Sequence[str], rows: Sequence[Row], foot: str = "", group: int = 0) -> Image.Image:
     """Draw rows of tiles under a title and column heads, with a wider gap after every `group` columns."""
     large, small = ImageFont.load_default(20), ImageFont.load_default(13)
     pictures = [[visible(tile) for tile in row.tiles] for row in rows]
     widest = max(picture.width for line in pictures for picture in line)
     factor = max(1, -(-TILE // widest))
+    tile = factor * widest
+    captions = [[_fitted(caption, tile, small) for caption in row.captions] for row in rows]
     left = MARGIN + max(int(small.getlength(row.caption)) + MARGIN if row.caption else 0 for row in rows)
-    columns = [
-        left + i * (factor * widest + GAP) + (i // group * 3 * GAP if group else 0)
-        for i in range(max(len(row.tiles) for row in rows))
-    ]
-    under = 18 if any(row.captions for row in rows) else 0
-    y = MARGIN + 34 + (22 if heads else 0)
-    heights = [factor * max(picture.height for picture in line) for line in pictures]
-    right = columns[-1] + factor * widest
+    count = max(len(row.tiles) for row in rows)
+    columns = [left + i * (tile + GAP) + (i // group * 3 * GAP if group else 0) for i in range(count)]
+    tall = [factor * max(picture.height for picture in line) for line in pictures]
+    under = [LINE * max((caption.count("\n") + 1 for caption in line), default=0) + GAP for line in captions]
     texts = [(title, large), *[(line, small) for line in foot.splitlines()]]
-    width = max(right, *(MARGIN + int(font.getlength(text)) for text, font in texts)) + MARGIN
-    height = y + sum(heights) + len(rows) * (GAP + under) + MARGIN + 18 * len(foot.splitlines())
+    width = max(columns[-1] + tile, *(MARGIN + int(font.getlength(text)) for text, font in texts)) + MARGIN
+    y = MARGIN + 34 + (22 if heads else 0)
+    height = y + sum(tall) + sum(under) + MARGIN + LINE * len(foot.splitlines())
     sheet = Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
     draw.text((MARGIN, MARGIN), title, INK, large)
     for x, head in zip(columns, heads, strict=False):
         draw.text((x, y - 20), head, PALE, small)
-    for row, line, tall in zip(rows, pictures, heights, strict=True):
-        draw.text((MARGIN, y + tall // 2 - 8), row.caption, INK, small)
+    for row, line, notes, high, below in zip(rows, pictures, captions, tall, under, strict=True):
+        draw.text((MARGIN, y + high // 2 - 8), row.caption, INK, small)
         for x, picture in zip(columns, line, strict=False):
             size = (factor * picture.width, factor * picture.height)
             sheet.paste(picture.resize(size, Image.Resampling.NEAREST), (x, y))
-        for x, caption in zip(columns, row.captions, strict=False):
-            draw.text((x, y + tall + 1), caption, PALE, small)
-        y += tall + GAP + under
+        for x, note in zip(columns, notes, strict=False):
+            draw.multiline_text((x, y + high + 2), note, PALE, small)
+        y += high + below
     draw.multiline_text((MARGIN, y + 8), foot, PALE, small)
     return sheet
