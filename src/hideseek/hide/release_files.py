@@ -97,7 +97,7 @@ def digest(samples: Samples) -> str:
     total = blake3()
     for part in (samples.scale, samples.shift, *samples.images.split(1024)):
         total.update(str((part.dtype, tuple(part.shape))).encode())
-        total.update(content(part.numpy()))
+        total.update(content(part.cpu().numpy()))
     return total.hexdigest()
 
 
