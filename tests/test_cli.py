@@ -171,8 +171,8 @@ BAD_FOLDERS: list[tuple[str, Callable[[Path], object], str]] = [
     ("truncated png", _truncated_png, "dogs/patient-2.png"),
     ("1×1 image", lambda folder: picture(folder / "cats" / "dot.png", (1, 1)), "cats/dot.png"),
     ("several sizes", lambda folder: picture(folder / "cats" / "wide.png", (20, 16)), "--size"),
-    ("one class", _one_class, "class"),
-    ("one image", _one_image, "image"),
+    ("one class", _one_class, "holds the one class 'cats'"),
+    ("one image", _one_image, "holds one image only"),
     ("empty", _empty, "holds no JPEG"),
 ]
 
@@ -199,7 +199,7 @@ def test_an_unreadable_folder_is_one_sentence(
     monkeypatch.setattr("os.listdir", refuse)
     monkeypatch.setattr(Path, "iterdir", refuse)
     assert hide(folder, out) == 1
-    assert "read" in said(capsys)
+    assert "cannot be listed (Permission denied)" in said(capsys)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,9 @@ def test_an_unreadable_folder_is_one_sentence(
         ("instahide-cross", ["--private-share", "1.5", "--public", "folder:{folder}"], "c2 = 1.5"),
         ("instahide-cross", [], "--public"),
         ("instahide-cross", ["--public", "photos"], "32×32 with 3 channels"),
-        ("mixup", ["--size", "0"], "size"),
+        ("mixup", ["--size", "0"], "a size must be 1 to"),
+        ("mixup", ["--k", "1"], "would share the images as they are"),
+        ("mixup", ["--public", "photos"], "mixes no public images"),
         ("singularized-mixup", ["--tau", "-1"], "tau"),
         ("mixup", ["--crop", "2"], "crop"),
     ],
@@ -256,6 +258,37 @@ def test_show_says_what_is_wrong(folder: Path, out: Path, tmp_path: Path, capsys
     assert "--count" in said(capsys)
 
 
+def test_show_works_from_inside_the_release(
+    folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hide(folder, out)
+    capsys.readouterr()
+    monkeypatch.chdir(out)
+    assert main(["show", "."]) == 0
+    assert capsys.readouterr().out.strip() == str(out.with_name("out.png"))
+
+
+@pytest.mark.parametrize("place", ["file/out", "x" * 300])
+def test_an_impossible_place_is_one_sentence(
+    place: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x")
+    assert hide(folder, tmp_path / place) == 1
+    said(capsys)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "images"]
+
+
+def test_other_errors_of_the_system_are_one_sentence(
+    folder: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error", "disk")
+
+    monkeypatch.setattr("hideseek.cli.hide.write_release", fail)
+    assert hide(folder, out) == 1
+    assert said(capsys) == "hideseek: disk cannot be used: Input/output error.\n"
+
+
 def test_a_full_disk_loses_nothing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -294,7 +327,7 @@ SLOW_HIDE = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["Ctrl-C", "end", "kill"])
 def test_a_run_that_is_stopped_leaves_no_release_and_can_be_repeated(
     how: signal.Signals, folder: Path, out: Path
 ) -> None:
@@ -307,7 +340,7 @@ def test_a_run_that_is_stopped_leaves_no_release_and_can_be_repeated(
     running.send_signal(how)
     _, error = running.communicate(timeout=60)
     assert not out.exists()
-    if how == signal.SIGINT:
+    if how != signal.SIGKILL:
         assert running.returncode == 130
         assert error.strip() == "hideseek: stopped; what was not finished was removed."
         assert not partial.exists()

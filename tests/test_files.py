@@ -118,6 +118,36 @@ def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["first"]
 
 
+def test_nobody_elses_file_is_written_to(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("x")
+    (tmp_path / f".file.{os.getpid()}.partial").symlink_to(victim)
+    with new_file(tmp_path / "file", mode=0o600) as file:
+        file.write(b"secret")
+    assert victim.read_text() == "x"
+    assert not (tmp_path / "file").is_symlink()
+
+
+def test_a_link_to_an_empty_folder_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with new_folder(tmp_path / "link") as partial:
+        (partial / "file").write_text("x")
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["file"]
+
+
+def test_a_finished_run_is_not_overtaken(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out") as partial:
+        (partial / "file").write_text("x")
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "theirs").write_text("y")
+        with pytest.raises(BadInput, match="cannot be written"), new_folder(tmp_path / "out2") as other:
+            (other / "file").write_text("z")
+            (tmp_path / "out2").write_text("a file in its place")
+        (tmp_path / "out" / "theirs").unlink()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["file"]
+
+
 def test_a_full_disk_is_one_sentence_and_nothing_is_kept(small_disk: Path) -> None:
     with pytest.raises(BadInput, match=r"disk of .* is full"), new_folder(small_disk / "out") as partial:
         write_tensors(partial / "t.safetensors", {"a": np.ones(1 << 20, np.float32)})

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hideseek.errors import BadInput
 
 PIECE = 1 << 20
+NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL  # no file, link or pipe that someone else put there
 _NAMES = {"float32": "F32", "uint8": "U8", "int64": "I64"}  # safetensors' names of the types that we write
 
 
@@ -32,7 +33,14 @@ def explained(path: Path) -> Iterator[None]:
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise BadInput(f"{path} may not be written: choose another place or change its permissions.") from error
+        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.EISDIR):
+            raise BadInput(f"{path} cannot be written ({error.strerror}): choose another name or place.") from error
         raise
+
+
+def partial_folder(folder: Path) -> Path:
+    """Give the hidden folder that a folder is while it is being written."""
+    return folder.with_name(f".{folder.name}.partial")
 
 
 def need_space(path: Path, size: int) -> None:
@@ -50,11 +58,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
     A run that was killed leaves the hidden folder behind; the next run with the same name clears it away.
     """
-    folder = folder.absolute()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} exists already: choose another folder or remove it first.")
-    partial = folder.with_name(f".{folder.name}.partial")
+    folder = folder.resolve()
+    partial = partial_folder(folder)
     with explained(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadInput(f"{folder} exists already: choose another folder or remove it first.")
         partial.mkdir(parents=True, exist_ok=True)
     lock = FileLock(partial / "lock")
     try:
@@ -67,12 +75,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
                 left.unlink()
         with explained(folder):
             yield partial
-            lock.release()
-            (partial / "lock").unlink(missing_ok=True)
-            partial.rename(folder)
+            partial.rename(folder)  # with the lock in it, and held: nobody else may take the place of a finished run
+            (folder / "lock").unlink(missing_ok=True)
     finally:
-        lock.release()
         shutil.rmtree(partial, ignore_errors=True)
+        lock.release()
 
 
 @contextmanager
@@ -82,7 +89,8 @@ def new_file(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, mode), "w+b") as file:
+            partial.unlink(missing_ok=True)
+            with os.fdopen(os.open(partial, NEW, mode), "w+b") as file:
                 partial.chmod(mode)  # whatever the umask says
                 yield file
             partial.replace(path)

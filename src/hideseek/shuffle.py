@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 2**32  # things that a word of 32 bits can choose from
+from hideseek.compiled import compiled
+
+WORD = 2**32
+MOST = 2**27  # things: with more, words of 32 bits are refused too often
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pragma: no cover (compiled)
     """Shuffle in place (Fisher and Yates), each place drawn without bias (Lemire 2019); false if words run out.
 
@@ -23,8 +25,8 @@ def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pr
                 return False
             product = np.uint64(words[used]) * bound
             used += 1
-            lower = product & np.uint64(MOST - 1)
-            if lower >= bound or lower >= np.uint64(MOST) % bound:
+            lower = product & np.uint64(WORD - 1)
+            if lower >= bound or lower >= np.uint64(WORD) % bound:
                 break
         chosen = np.int64(product >> np.uint64(32))
         order[last], order[chosen] = order[chosen], order[last]
@@ -34,7 +36,7 @@ def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pr
 def permutation(count: int, draw: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
     """Give 0 … count − 1 in an order that is exactly uniform; `draw(n)` gives n fresh words."""
     if count > MOST:
-        raise ValueError(f"at most 2^32 things can be put in order, not {count}.")
+        raise ValueError(f"at most 2^27 things can be put in order, not {count}.")
     while True:
         order = np.arange(count)
         if _shuffle(order, draw(count + count // 64 + 64)):  # running out says nothing of the order, so start over

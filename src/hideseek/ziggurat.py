@@ -9,9 +9,10 @@ Deviation: the original takes layer and point from the same bits, which correlat
 import math
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from hideseek.compiled import compiled
 
 LAYERS = 256
 EDGE = 3.6541528853610088  # where the lowest layer's tail begins
@@ -35,7 +36,7 @@ LAYER, SIGN, POINT = np.uint32(255), np.uint32(256), np.uint32(9)  # masks of tw
 BLOCK = 1 << 16  # words at a time: they stay in the cache
 
 
-@numba.njit(nogil=True, cache=True, fastmath=True)
+@compiled(fastmath=True)
 def try_all(
     words: NDArray[np.uint32], out: NDArray[np.float32], outside: NDArray[np.int32]
 ) -> int:  # pragma: no cover (compiled)
@@ -56,7 +57,7 @@ def try_all(
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def keep_or_drop(
     words: NDArray[np.uint32], out: NDArray[np.float32], outside: NDArray[np.int32], more: NDArray[np.uint32]
 ) -> int:  # pragma: no cover (compiled)

@@ -29,8 +29,8 @@ def test_the_number_of_classes_counts_every_array() -> None:
         (np.array([0.0, 1.0]), "must hold n class ids"),
         (np.array(["cat", "dog"]), "must hold n class ids"),
         (np.zeros((2, 3), int), "must hold n class ids"),
-        (np.array([[0.5, np.nan], [0, 1]]), "negative or not finite"),
-        (np.array([[0.5, -0.5], [0, 1]]), "negative or not finite"),
+        (np.array([[0.5, np.nan], [0, 1]]), "negative, not finite or sum"),
+        (np.array([[0.5, -0.5], [0, 1]]), "negative, not finite or sum"),
         (np.array([0, 2**40]), "number the classes"),
     ],
 )

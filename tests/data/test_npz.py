@@ -81,7 +81,7 @@ def test_soft_labels(tmp_path: Path) -> None:
 def test_labels_may_be_left_out_of_unlabelled_sets(tmp_path: Path) -> None:
     address = saved(tmp_path, x=draw(6, 9, 8))
     assert load(address, labelled=False).labels.shape == (6, 0)
-    with pytest.raises(BadInput, match=r"no labels y \(found: x\); add them, or load it as unlabelled"):
+    with pytest.raises(BadInput, match=r"no labels y \(found: x\); add them \(in Python, labelled=False"):
         load(address)
 
 

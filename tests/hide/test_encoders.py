@@ -1,7 +1,8 @@
 """Every scheme against its equations, one row at a time in NumPy, and against its distribution."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -189,27 +190,47 @@ def test_a_loose_threshold_needs_no_noise() -> None:
 def test_an_attacker_makes_encodings_like_it_from_the_scheme_alone() -> None:
     for scheme in (SingularizedMixup(), Laplace(), Augmented(SingularizedMixup())):
         release, _ = scheme.hide(toys.images(30), None, seeded(0))
-        own, _ = release.scheme.hide(toys.images(30, seed=5), None, seeded(1))
-        assert own.scheme == release.scheme
+        others = toys.images(30, seed=5)
+        own, truth = release.scheme.hide(replace(others, scale=9 * others.scale), None, seeded(1))
+        assert own.scheme == release.scheme  # nothing is estimated anew from images that are nine times as bright
+        if isinstance(scheme, SingularizedMixup) and isinstance(release.scheme, SingularizedMixup):
+            noise = own.encoded.images.double().numpy() - toys.mixture(truth, None)[0]
+            lengths = np.linalg.norm(noise.reshape(30, -1), axis=1) / truth.weights[:, 1].double().numpy()
+            np.testing.assert_allclose(lengths, release.scheme.radius or 0, rtol=1e-4)
 
 
-BAD: list[tuple[MixingEncoder, str]] = [
-    (Mixup(k=9), "k = 9 images cannot differ when there are 8"),
-    (InstaHide(k=9), "k = 9 images cannot differ when there are 8"),
-    (InstaHide(k=4, largest=0.2), "c1 = 0.2 when k = 4"),
-    (InstaHide(k=4, k_private=2, private_share=1.2), "c2 = 1.2"),
-    (InstaHide(k=4, k_private=2, largest=0.2500001), "hardly any weights"),
-    (InstaHide(k=4, k_private=0), "at least one is private"),
-    (Mixup(k=0), "k ≥ 1"),
-    (Mixup(k=8, k_private=1), "7 public images cannot differ when there are 5"),
-    (InstaHide(law="gaussian"), "no law of coefficients"),  # type: ignore[arg-type]
+BAD: list[tuple[Callable[[], MixingEncoder], str]] = [
+    (lambda: Mixup(k=9), "k = 9 images cannot differ when there are 8"),
+    (lambda: InstaHide(k=9), "k = 9 images cannot differ when there are 8"),
+    (lambda: InstaHide(k=4, largest=0.2), "c1 = 0.2 when k = 4"),
+    (lambda: InstaHide(k=4, largest=float("inf")), "c1 = inf"),
+    (lambda: InstaHide(k=4, k_private=2, private_share=1.2), "c2 = 1.2"),
+    (lambda: InstaHide(k=4, private_share=-float("inf")), "c2 = -inf"),
+    (lambda: InstaHide(k=4, k_private=2, largest=0.2500001), "hardly any weights"),
+    (lambda: InstaHide(k=4, k_private=0), "at least one is private"),
+    (lambda: InstaHide(k=4, k_private=5), "at least one is private"),
+    (lambda: InstaHide(k=10**18), "images, of which"),
+    (lambda: InstaHide(k=1), "c1 = 0.65 when k = 1"),
+    (lambda: Mixup(k=1), "would share the images as they are"),
+    (lambda: Mixup(k=8, k_private=1), "7 public images cannot differ when there are 5"),
+    (lambda: InstaHide(law="gaussian"), "no law of coefficients"),  # type: ignore[arg-type]
+    (lambda: SingularizedMixup(tau=1e-80), "does not fit 32-bit numbers"),
+    (lambda: SingularizedMixup(radius=1e39), "does not fit 32-bit numbers"),
+    (lambda: Laplace(scale=1e39), "does not fit 32-bit numbers"),
+    (lambda: Augmented(Augmented(Mixup())), "into one geometry"),
 ]
 
 
-@pytest.mark.parametrize(("scheme", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
-def test_impossible_settings_are_one_sentence(scheme: MixingEncoder, sentence: str) -> None:
+@pytest.mark.parametrize(("make", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
+def test_impossible_settings_are_one_sentence(make: Callable[[], MixingEncoder], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        scheme.hide(toys.images(8), toys.images(5, seed=1), seeded(0))
+        make().hide(toys.images(8), toys.images(5, seed=1), seeded(0))
+
+
+def test_a_mask_alone_is_there_for_studies() -> None:
+    private = toys.images(8)
+    release, secret = InstaHide(k=1, largest=1.0).hide(private, None, seeded(0))  # Figure 3 of the paper starts at 1
+    torch.testing.assert_close(release.encoded.images * secret.signs(), private.pixels(secret.sources[:, 0]))
 
 
 def test_public_images_must_be_there_and_fit() -> None:
@@ -234,6 +255,9 @@ def test_one_image_cannot_be_hidden() -> None:
         lambda: SingularizedMixup(tau=0.0),
         lambda: SingularizedMixup(radius=-1.0),
         lambda: SingularizedMixup(radius=float("nan")),
+        lambda: SingularizedMixup(radius=float("inf")),
+        lambda: SingularizedMixup(tau=float("inf")),
+        lambda: Laplace(scale=float("inf")),
         lambda: Geometry(crop=0.0),
     ],
 )

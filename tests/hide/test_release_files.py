@@ -92,12 +92,34 @@ def test_the_secret_is_for_its_owner_and_never_inside_the_release(tmp_path: Path
         tmp_path / "new" / "secret",
         tmp_path / "new" / "deep" / "secret",
         tmp_path / "other" / ".." / "new" / "s",
+        tmp_path / ".new.partial" / "secret",
     ):
         with pytest.raises(BadInput, match="would be shared"):
             write_release(mixup, private(), None, secure(), tmp_path / "new", inside)
     with pytest.raises(BadInput, match="exists already"):
         write_release(mixup, private(), None, secure(), tmp_path / "new", tmp_path / "secret")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "secret"]
+
+
+def test_what_a_killed_run_left_of_a_secret_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".secret.12345.partial").write_text("private images")
+    write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "out", tmp_path / "secret")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "secret"]
+
+
+def test_no_secret_is_kept_of_a_release_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "no")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(BadInput, match="may not be written"):
+        write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "out", tmp_path / "secret")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_set_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="at least two images"):
+        write_release(ENCODERS["mixup"], private().take(slice(0, 0)), None, secure(), tmp_path / "out")
 
 
 def test_a_secret_of_another_release_is_refused(tmp_path: Path) -> None:
@@ -151,6 +173,15 @@ def _edit(release: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     (release / "release.json").write_text(json.dumps(about))
 
 
+GEOMETRY = {"mechanism": "geometry", "shift": 0, "crop": 1, "rotation": 0, "flip": False}
+
+
+def nested(depth: int, scheme: dict[str, Any]) -> dict[str, Any]:
+    for _ in range(depth):
+        scheme = {"mechanism": "augmented", "scheme": scheme, "geometry": GEOMETRY}
+    return scheme
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -179,10 +210,23 @@ def _edit(release: Path, change: Callable[[dict[str, Any]], Any]) -> None:
         lambda about: about["scheme"].update(largest=float("nan")),
         lambda about: about["scheme"].update(extra=1),
         lambda about: about["scheme"].pop("k"),
-        lambda about: about.update(
-            scheme={"mechanism": "geometry", "shift": 0, "crop": 1, "rotation": 0, "flip": False}
-        ),
+        lambda about: about.update(scheme=GEOMETRY),
         lambda about: about.update(scheme="mixup"),
+        lambda about: about.update(classes="abcde"),
+        lambda about: about.update(classes=[]),
+        lambda about: about.update(classes={}),
+        lambda about: about["scheme"].update(mechanism=[]),
+        lambda about: about["scheme"].update(largest=10**400),
+        lambda about: about["scheme"].update(k=-5),
+        lambda about: about["scheme"].update(k=10**18),
+        lambda about: about["scheme"].update(k=GEOMETRY),
+        lambda about: about.update(scheme={"mechanism": "augmented", "scheme": GEOMETRY, "geometry": GEOMETRY}),
+        lambda about: about.update(
+            scheme={"mechanism": "augmented", "scheme": about["scheme"], "geometry": about["scheme"]}
+        ),
+        lambda about: about.update(scheme=nested(400, about["scheme"])),
+        lambda about: about["normalisation"].update(std=[-1.0, 1.0, 1.0]),
+        lambda about: about["normalisation"].update(mean=[]),
     ],
 )
 def test_a_release_json_that_lies_is_refused(release: Path, change: Callable[[dict[str, Any]], Any]) -> None:
@@ -191,7 +235,7 @@ def test_a_release_json_that_lies_is_refused(release: Path, change: Callable[[di
         read_release(release)
 
 
-@pytest.mark.parametrize("text", ["", "[" * 100_000, "{", "[]", "null", '"x"', "\udcff"])
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "9" * 5_000, "{", "[]", "null", '"x"', "\udcff"])
 def test_a_release_json_that_is_none_is_refused(release: Path, text: str) -> None:
     (release / "release.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadInput, match=r"release.json"):

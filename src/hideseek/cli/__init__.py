@@ -2,8 +2,11 @@
 
 import difflib
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 
 from hideseek.errors import BadInput
@@ -30,6 +33,20 @@ Try:  hideseek demo
 """
 
 
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Treat a request to end like Ctrl-C, so that what is half written, a secret perhaps, is removed."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []
+    before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; a mistake that the user can mend is one sentence and a non-zero exit."""
     verb, *rest = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
@@ -45,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hideseek: there is no verb {verb!r}: {advice}", file=sys.stderr)
         return 2
     try:
-        importlib.import_module(f"hideseek.cli.{verb}").run(rest)
+        with ended_in_order():
+            importlib.import_module(f"hideseek.cli.{verb}").run(rest)
     except BadInput as mistake:
         print(f"hideseek: {mistake}", file=sys.stderr)
         return 1
@@ -57,5 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:  # the reader of our output has left, as `head` does
         sys.stderr.close()
+        return 1
+    except OSError as error:
+        print(f"hideseek: {error.filename or 'a file'} cannot be used: {error.strerror or error}.", file=sys.stderr)
         return 1
     return 0

@@ -91,6 +91,8 @@ def _public(asked: Hide[MixingEncoder], private: Samples) -> Samples | None:
     """Load the public images with the channels of the private ones, normalised by the same constants."""
     if asked.public is None:
         return None
+    if getattr(asked.scheme, "k_private", None) is None:
+        raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
     size = private.shape[1:] if asked.public.startswith("patches:") else asked.size
     public = load(asked.public, size=size, channels=private.shape[0], labelled=False)
     return normalise(public, private.normalisation)

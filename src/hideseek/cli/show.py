@@ -33,8 +33,9 @@ def run(arguments: Sequence[str]) -> None:
     asked = tyro.cli(Show, prog="hideseek show", args=arguments)
     if asked.count < 1:
         raise BadInput(f"--count must be at least 1, not {asked.count}.")
-    path = asked.out or asked.release.with_name(f"{asked.release.resolve().name}.png")
-    picture = release_sheet(read_release(asked.release), asked.count)
+    folder = asked.release.resolve()
+    path = asked.out or folder.with_name(f"{folder.name}.png")
+    picture = release_sheet(read_release(folder), asked.count)
     with new_file(path) as file:
         picture.save(file, "PNG")
     print(path)

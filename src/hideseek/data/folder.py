@@ -54,7 +54,7 @@ def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, l
     if labelled and len(listing.classes) < 2:
         raise BadInput(
             f"the folder {path} holds the one class {listing.classes[0]!r}; sort the images into a subfolder for each"
-            " of two or more classes, or load them as unlabelled."
+            " of two or more classes (in Python, labelled=False does without)."
         )
     images = torch.from_numpy(_decode_all(listing, size, channels))
     labels = one_hot(np.array(listing.ids), len(listing.classes)) if labelled else unlabelled(len(images))
@@ -69,7 +69,7 @@ def _by_class(folder: Path) -> _Listing:
     if loose:
         raise BadInput(
             f"{_readable(loose[0])} lies directly in {_readable(str(folder))}; move every image into a subfolder"
-            " named after its class, or load the folder as unlabelled."
+            " named after its class (in Python, labelled=False loads it as it is)."
         )
     return _Listing(
         folder,
@@ -88,8 +88,9 @@ def _images_in(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if not name.startswith(".") and name.lower().endswith(SUFFIXES):
-                yield Path(where, name)
+            path = Path(where, name)
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES) and not path.is_fifo():
+                yield path
 
 
 def _decode_all(listing: _Listing, size: tuple[int, int] | None, channels: int | None) -> NDArray[np.uint8]:

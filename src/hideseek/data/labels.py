@@ -12,6 +12,7 @@ from torch import Tensor
 from hideseek.errors import BadInput
 
 _LARGEST = 1 << 30  # bytes of labels
+_ROUNDING = 1e-6
 
 
 def unlabelled(count: int) -> Float[Tensor, "count 0"]:
@@ -27,7 +28,10 @@ def one_hot(ids: NDArray[Any], classes: int) -> Float[Tensor, "n classes"]:
             [1., 0.]])
     """
     if len(ids) * classes * 4 > _LARGEST:
-        raise BadInput(f"the largest class id is {classes - 1}; number the classes 0, 1, 2, … without gaps.")
+        raise BadInput(
+            f"labels of {len(ids):,} images in {classes:,} classes need more than 1 GiB; number the classes 0, 1, 2, …"
+            " without gaps, or hide the set in parts."
+        )
     labels = torch.zeros(len(ids), classes)
     labels[torch.arange(len(ids)), torch.from_numpy(ids.astype(np.int64))] = 1
     return labels
@@ -53,10 +57,12 @@ def to_labels(stored: NDArray[Any], name: str, width: int) -> Float[Tensor, "n c
     ids = class_ids(stored, name)
     if ids is not None:
         if len(np.unique(ids)) < 2:
-            raise BadInput(f"{name} holds one class only; give images of two classes, or load them as unlabelled.")
+            raise BadInput(
+                f"{name} holds one class only; give images of two classes (in Python, labelled=False does without)."
+            )
         return one_hot(ids, max(width, int(ids.max()) + 1))
-    if not (np.isfinite(stored).all() and (stored >= 0).all()):
-        raise BadInput(f"{name} holds soft labels that are negative or not finite; mend them.")
+    if not (np.isfinite(stored).all() and (stored >= 0).all() and (stored.sum(1) <= 1 + _ROUNDING).all()):
+        raise BadInput(f"{name} holds soft labels that are negative, not finite or sum to more than 1; mend them.")
     return torch.from_numpy(stored.astype(np.float32))
 
 

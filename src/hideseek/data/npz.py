@@ -42,7 +42,9 @@ def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, 
         wanted = " or ".join(x for x, _ in candidates)
         raise BadInput(f"{path} holds no array {wanted} (found: {have}); choose another split or rename its arrays.")
     if labelled and labels_key not in found:
-        raise BadInput(f"{path} holds no labels {labels_key} (found: {have}); add them, or load it as unlabelled.")
+        raise BadInput(
+            f"{path} holds no labels {labels_key} (found: {have}); add them (in Python, labelled=False does without)."
+        )
     shape = found[images_key].shape
     if len(shape) < 2 or shape[0] < 2:
         raise BadInput(f"{images_key} in {path} has the shape {shape}; two or more images are needed.")
@@ -100,6 +102,8 @@ def _arrange(stored: NDArray[Any], name: str) -> NDArray[Any]:
 
     If the last of four sides is 1 or 3 it counts the channels, else the second must be 1 or 3.
     """
+    if 0 in stored.shape:
+        raise BadInput(f"{name} has the shape {stored.shape}, so its images have no pixels; write it again.")
     if stored.ndim == 2:
         return stored[:, :, None, None]
     if stored.ndim == 3:

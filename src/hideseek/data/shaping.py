@@ -10,6 +10,7 @@ from hideseek.data.store import rewrite
 from hideseek.errors import BadInput
 from hideseek.records import Samples
 
+LARGEST = 1 << 14  # pixels on a side
 Size = int | tuple[int, int]  # a side, or height and width
 
 
@@ -20,8 +21,8 @@ def height_and_width(size: Size) -> tuple[int, int]:
     (32, 32)
     """
     height, width = (size, size) if isinstance(size, int) else size
-    if height < 1 or width < 1:
-        raise BadInput(f"a size must be one or more pixels, not {height}×{width}.")
+    if not (1 <= height <= LARGEST and 1 <= width <= LARGEST):
+        raise BadInput(f"a size must be 1 to {LARGEST:,} pixels, not {height}×{width}.")
     return height, width
 
 

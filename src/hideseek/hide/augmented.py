@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from hideseek.errors import BadInput
 from hideseek.hide.encoder import MixingEncoder
 from hideseek.hide.geometry import Geometry
 from hideseek.hide.instahide import InstaHide
@@ -19,6 +20,10 @@ class Augmented(MixingEncoder):
 
     scheme: MixingEncoder = field(default_factory=InstaHide)
     geometry: Geometry = field(default_factory=lambda: Geometry(shift=0.1, crop=0.8, rotation=15, flip=True))
+
+    def __post_init__(self) -> None:
+        if isinstance(self.scheme, Augmented):
+            raise BadInput("images are moved once before they are mixed: put both movements into one geometry.")
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Write the scheme's recipe, with moved images."""

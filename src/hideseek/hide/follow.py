@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hideseek.hide.blend import blender
+from hideseek.hide.blend import Blend, blender
 from hideseek.hide.recipe import Batch, Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import Samples
@@ -22,8 +22,9 @@ def follow(
     public: Samples | None,
     chance: Randomness,
     out: Float[Tensor, "m c h w"] | None = None,
+    blend: Blend | None = None,
 ) -> Batch:
-    """Make all rows of a recipe, on as many threads as torch has, into `out` where it is given.
+    """Make all rows of a recipe, on as many threads as torch has, into `out` and by `blend` where they are given.
 
     Each block of rows draws from a stream of its own, so the result does not depend on the threads.
     """
@@ -31,7 +32,7 @@ def follow(
     images = torch.empty(len(recipe), *private.shape, device=private.images.device) if out is None else out
     mask = torch.empty(len(recipe), channels, (height * width + 7) // 8, dtype=torch.uint8) if recipe.masked else None
     transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
-    blend = blender(private, public, moves=transforms is not None)
+    blend_rows = blend or blender(private, public, moves=transforms is not None)
 
     def make(block: tuple[slice, Randomness]) -> None:
         rows, stream = block
@@ -43,7 +44,7 @@ def follow(
         if transforms is not None and part.geometry is not None:
             transforms[rows] = part.geometry.draw(part.weights.shape, (height, width), stream)
         moves = None if transforms is None else transforms[rows]
-        blend(images[rows], part, None if mask is None else mask[rows], moves)
+        blend_rows(images[rows], part, None if mask is None else mask[rows], moves)
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))

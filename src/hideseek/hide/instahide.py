@@ -6,7 +6,7 @@ import torch
 
 from hideseek.errors import BadInput
 from hideseek.hide.encoder import MixingEncoder
-from hideseek.hide.mixing import Law, coefficients, private_and_public
+from hideseek.hide.mixing import Law, check_settings, coefficients, private_and_public
 from hideseek.hide.recipe import Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import Samples
@@ -30,6 +30,9 @@ class InstaHide(MixingEncoder):
     """c2, the least that the weights of the private images sum to (where all are private, they sum to 1)."""
     law: Law = "uniform"
     """The law of the weights before they are normalised."""
+
+    def __post_init__(self) -> None:
+        check_settings(self.k, self.k_private, self.largest, self.private_share)
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""

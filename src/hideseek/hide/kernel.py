@@ -13,6 +13,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from hideseek.compiled import compiled
+
 PIECE = 1024  # pixels, a multiple of eight: the sum and two sources fit into the first-level cache
 SIGN, ZERO = np.uint32(0x80000000), np.float32(0)
 
@@ -21,7 +23,7 @@ Matrix = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _sum(  # pragma: no cover (compiled)
     total: Matrix,
     images: Images,
@@ -64,7 +66,7 @@ def _sum(  # pragma: no cover (compiled)
             total[q] += w * np.float32(x[q])
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _offset(  # pragma: no cover (compiled)
     sources: Rows, weights: Matrix, shift: Matrix, several: int, channel: int
 ) -> np.float32:
@@ -109,7 +111,7 @@ def _copy(streaming: bool) -> Any:
 _stream, _write = _copy(streaming=True), _copy(streaming=False)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _store(total: Matrix, out: Matrix, mask: NDArray[np.uint8]) -> None:  # pragma: no cover (compiled)
     """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set."""
     target, source, flips = out.ctypes.data, total.ctypes.data, mask.ctypes.data
@@ -125,7 +127,7 @@ def _store(total: Matrix, out: Matrix, mask: NDArray[np.uint8]) -> None:  # prag
         bits[q] = values[q] ^ ((np.uint32(mask[q // 8]) << np.uint32(31 - q % 8)) & SIGN)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def mix_rows(  # pragma: no cover (compiled)
     out: Matrix,
     private: Images,

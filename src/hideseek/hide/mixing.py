@@ -16,6 +16,7 @@ from hideseek.randomness import Randomness
 from hideseek.records import Samples
 
 Law = Literal["uniform", "half-normal", "dirichlet"]
+MOST = 1 << 16  # images in a row
 HARD = 1e-4  # a bound that fewer draws than this meet is as good as impossible
 
 
@@ -78,6 +79,25 @@ def public_partners(rows: int, available: int, k: int, chance: Randomness) -> In
     return torch.from_numpy(drawn)
 
 
+def check_settings(k: int, k_private: int | None, largest: float, private_share: float) -> None:
+    """Refuse settings that no set of images could meet."""
+    if not 1 <= k <= MOST or not 1 <= (k if k_private is None else k_private) <= k:
+        raise BadInput(
+            f"a row mixes 1 ≤ k ≤ {MOST} images, of which at least one is private, not k = {k} with"
+            f" {k_private} private ones."
+        )
+    if not 1 / k <= largest <= 1:
+        raise BadInput(
+            f"weights that sum to 1 cannot all be at most c1 = {largest} when k = {k}: set c1 (largest) between"
+            f" {1 / k:.3g} and 1, or raise k."
+        )
+    if not 0 <= private_share <= 1:
+        raise BadInput(
+            f"private weights cannot sum to c2 = {private_share}, since all sum to 1: set c2 (private_share) between"
+            " 0 and 1."
+        )
+
+
 def coefficients(
     rows: int,
     k: int,
@@ -94,15 +114,6 @@ def coefficients(
 
     Deviation: the paper does not say how the bounds are met; rejection keeps the law of λ given that they are.
     """
-    if largest < 1 / k:
-        raise BadInput(
-            f"weights that sum to 1 cannot all be at most c1 = {largest} when k = {k}: raise c1 (largest) to"
-            f" {1 / k:.3g} or more, or raise k."
-        )
-    if private_share > 1:
-        raise BadInput(
-            f"private weights cannot sum to c2 = {private_share}, since all sum to 1: lower c2 (private_share) below 1."
-        )
     drawn, kept, tried = [], 0, 0
     while kept < rows:
         batch = _unbounded((rows - kept) * 5 // 4 + 64, k, chance, law)
@@ -135,10 +146,6 @@ def private_and_public(
 ) -> tuple[Int[Tensor, "n k_private"], Int[Tensor, "n k_public"]]:
     """Draw every row's private sources and its public ones; all k are private where `k_private` is None."""
     k_public = 0 if k_private is None else k - k_private
-    if k < 1 or not 0 <= k_public < k:
-        raise BadInput(
-            f"a row mixes k ≥ 1 images of which at least one is private, not k = {k} with {k_public} public ones."
-        )
     if k_public and public is None:
         raise BadInput(
             f"this scheme mixes {k_public} public images into every row: name a public set (--public ADDRESS)."

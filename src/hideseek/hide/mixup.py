@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from hideseek.errors import BadInput
 from hideseek.hide.encoder import MixingEncoder
-from hideseek.hide.mixing import Law, coefficients, private_and_public
+from hideseek.hide.mixing import Law, check_settings, coefficients, private_and_public
 from hideseek.hide.recipe import Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import Samples
@@ -25,6 +26,11 @@ class Mixup(MixingEncoder):
     """c1, the largest weight that one image may have."""
     law: Law = "uniform"
     """The law of the weights before they are normalised."""
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise BadInput(f"Mixup with k = {self.k} would share the images as they are: set k to 2 or more.")
+        check_settings(self.k, self.k_private, self.largest, 0)
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""

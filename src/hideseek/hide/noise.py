@@ -1,5 +1,6 @@
 """Hiding by noise alone: the baseline that InstaHide compares itself with."""
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -29,8 +30,8 @@ class Laplace(MixingEncoder):
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise BadInput(f"alpha must be between 0 and 1, not {self.alpha}.")
-        if self.scale is not None and not self.scale > 0:
-            raise BadInput(f"scale must be positive, not {self.scale}.")
+        if self.scale is not None and not 0 < self.scale < math.inf:
+            raise BadInput(f"scale must be positive and finite, not {self.scale}.")
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Fill in the scale."""

@@ -6,9 +6,12 @@ from typing import Literal, Self
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
+from hideseek.errors import BadInput
 from hideseek.hide.geometry import Geometry
 from hideseek.randomness import Randomness
 from hideseek.records import Encoder, Samples
+
+LOUDEST = 1e30  # noise; sums of squares of more would not fit
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,10 @@ class Noise:
     kind: Literal["laplace", "sphere"]
     size: float
     weights: Float[Tensor, " m"]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.size <= LOUDEST:
+            raise BadInput(f"noise of size {self.size:.3g} does not fit 32-bit numbers: ask for less.")
 
     def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
         """Draw the noise of every row."""

@@ -19,9 +19,10 @@ from safetensors.torch import load
 
 from hideseek.errors import BadInput
 from hideseek.files import content, need_space, new_file, new_folder, write_tensors
+from hideseek.hide.blend import blender
 from hideseek.hide.encoder import MixingEncoder, checked_recipe
 from hideseek.hide.follow import block_rows, follow
-from hideseek.hide.recipe import Batch
+from hideseek.hide.recipe import Batch, Recipe
 from hideseek.hide.schemes import from_json, to_json
 from hideseek.hide.secret_files import SecretWriter
 from hideseek.progress import track
@@ -29,7 +30,7 @@ from hideseek.randomness import Randomness
 from hideseek.records import EncodedRelease, Normalisation, Samples
 
 FORMAT = 1
-SHARD = 1 << 25  # bytes, about: a block for each of two threads
+SHARD = 1 << 25  # bytes of images, about: a block for each of two threads
 WRITERS = 2  # shards that are hashed and written while the next one is made
 ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
 
@@ -46,40 +47,53 @@ def write_release(
 
     Whatever happens, `folder` is either complete or not there. `secret`, for research, gets the truth.
     """
-    pixels = private.images[0].numel()
-    row_bytes = 4 * (pixels + private.labels.shape[1])
-    need_space(folder, len(private) * row_bytes)
-    with new_folder(folder) as partial:
-        recipe = checked_recipe(encoder, private, public, chance)
-        step = max(1, SHARD // row_bytes // block_rows(pixels)) * block_rows(pixels)
-        buffers = [torch.empty(step, *private.shape, device=private.images.device) for _ in range(WRITERS + 1)]
-        written: list[Future[dict[str, Any]]] = []
-        with SecretWriter(secret, folder, recipe, private) as keeper, ThreadPoolExecutor(WRITERS) as writer:
-            for number, start in enumerate(track(range(0, len(recipe), step), "hiding")):
-                part = recipe.rows(slice(start, start + step))
-                if number > WRITERS:
-                    written[number - WRITERS - 1].result()  # its buffer is free again
-                batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)])
-                keeper.keep(start, batch)
-                written.append(writer.submit(_write_shard, partial / _shard(number), batch))
-            shards = [shard.result() for shard in written]
-            used = public if recipe.public_sources.shape[1] else None
-            about = {
-                "format": FORMAT,
-                "scheme": to_json(recipe.scheme),
-                "rows": len(recipe),
-                "shape": list(private.shape),
-                "classes": list(private.classes) or private.labels.shape[1],
-                "normalisation": asdict(private.normalisation),
-                "public": used and {"images": len(used), "blake3": digest(used)},
-                "reproducible": chance.reproducible,
-                **({"seed": chance.seed} if chance.reproducible else {}),
-                "shards": shards,
-            }
-            text = json.dumps(about, indent=1, ensure_ascii=False).encode()
-            with new_file(partial / "release.json") as file:
-                file.write(text)
-            keeper.finish(hashlib.sha256(text).hexdigest())
+    recipe = checked_recipe(encoder, private, public, chance)
+    pixels = math.prod(private.shape)
+    need_space(folder, 4 * len(recipe) * (pixels + private.labels.shape[1]))
+    with SecretWriter(secret, folder, recipe, private) as keeper, new_folder(folder) as partial:
+        shards = _write_shards(recipe, private, public, chance, partial, keeper)
+        used = public if recipe.public_sources.shape[1] else None
+        about = {
+            "format": FORMAT,
+            "scheme": to_json(recipe.scheme),
+            "rows": len(recipe),
+            "shape": list(private.shape),
+            "classes": list(private.classes) or private.labels.shape[1],
+            "normalisation": asdict(private.normalisation),
+            "public": used and {"images": len(used), "blake3": digest(used)},
+            "reproducible": chance.reproducible,
+            **({"seed": chance.seed} if chance.reproducible else {}),
+            "shards": shards,
+        }
+        text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
+        with new_file(partial / "release.json") as file:
+            file.write(text)
+        keeper.finish(hashlib.sha256(text).hexdigest())
+
+
+def _write_shards(
+    recipe: Recipe,
+    private: Samples,
+    public: Samples | None,
+    chance: Randomness,
+    folder: Path,
+    keeper: SecretWriter,
+) -> list[dict[str, Any]]:
+    """Make and write the shards, each while the ones before it are hashed and written."""
+    pixels = math.prod(private.shape)
+    step = max(1, SHARD // (4 * pixels) // block_rows(pixels)) * block_rows(pixels)
+    buffers = [torch.empty(step, *private.shape, device=private.images.device) for _ in range(WRITERS + 1)]
+    blend = blender(private, public, moves=recipe.geometry is not None)
+    written: list[Future[dict[str, Any]]] = []
+    with ThreadPoolExecutor(WRITERS) as writer:
+        for number, start in enumerate(track(range(0, len(recipe), step), "hiding")):
+            part = recipe.rows(slice(start, start + step))
+            if number > WRITERS:
+                written[number - WRITERS - 1].result()  # its buffer is free again
+            batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)], blend)
+            keeper.keep(start, batch)
+            written.append(writer.submit(_write_shard, folder / _shard(number), batch))
+        return [shard.result() for shard in written]
 
 
 def _shard(number: int) -> str:
@@ -119,7 +133,9 @@ def read_release(folder: Path) -> EncodedRelease:
         stop = start + shard["rows"]
         images[start:stop], labels[start:stop] = tensors["images"], tensors["labels"]
         start = stop
-    encoded = Samples(images, labels, classes=tuple(names), normalisation=_normalisation(about["normalisation"]))
+    encoded = Samples(
+        images, labels, classes=tuple(names), normalisation=_normalisation(about["normalisation"], about["shape"][0])
+    )
     return EncodedRelease(encoded, from_json(about["scheme"]), seed=about.get("seed"))
 
 
@@ -130,7 +146,7 @@ def _about(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{folder} is not a complete release, since it has no release.json: hide the images again.")
     try:
         about = json.loads(path.read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, no text, or a number of thousands of digits
         raise BadInput(f"{path} is damaged: get the release again from where it came.") from None
     if isinstance(about, dict) and isinstance(about.get("format"), int) and about["format"] > FORMAT:
         raise BadInput(
@@ -145,6 +161,10 @@ def _counts(*values: object) -> bool:
     return all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 for value in values)
 
 
+def _names(values: object) -> bool:
+    return isinstance(values, list) and len(values) > 0 and all(isinstance(value, str) for value in values)
+
+
 def _has_form(about: Any) -> bool:
     try:
         return (
@@ -153,7 +173,7 @@ def _has_form(about: Any) -> bool:
             and len(about["shape"]) == 3
             and sum(shard["rows"] for shard in about["shards"]) == about["rows"]
             and all(isinstance(shard["blake3"], str) for shard in about["shards"])
-            and (_counts(about["classes"]) or all(isinstance(name, str) for name in about["classes"]))
+            and (_counts(about["classes"]) or _names(about["classes"]))
             and about["reproducible"] == ("seed" in about)
             and type(about.get("seed", 0)) is int
             and isinstance(about["normalisation"], dict)
@@ -163,15 +183,15 @@ def _has_form(about: Any) -> bool:
         return False
 
 
-def _normalisation(about: dict[str, Any]) -> Normalisation:
+def _normalisation(about: dict[str, Any], channels: int) -> Normalisation:
+    """Read the constants, one for each channel where there are any."""
     kind, mean, std = about.get("kind"), about.get("mean"), about.get("std")
-    for values in (mean, std):
-        if not isinstance(values, list) or not all(
-            isinstance(value, float) and math.isfinite(value) for value in values
-        ):
-            raise BadInput("the normalisation of the release is damaged: get the release again from where it came.")
     if kind not in ("none", "channel", "image"):
         raise BadInput(f"the normalisation {kind!r} is unknown here: update hideseek.")
+    for values, least in ((mean, -math.inf), (std, 0.0)):
+        fits = isinstance(values, list) and len(values) == (channels if kind == "channel" else 0)
+        if not fits or not all(isinstance(value, float) and least < value < math.inf for value in values or ()):
+            raise BadInput("the normalisation of the release is damaged: get the release again from where it came.")
     return Normalisation(kind, tuple(mean or ()), tuple(std or ()))
 
 

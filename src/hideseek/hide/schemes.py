@@ -42,33 +42,32 @@ def to_json(scheme: Any) -> dict[str, Any]:
 
 def from_json(described: object) -> MixingEncoder:
     """Build the scheme that a JSON object describes, or say what is wrong with it."""
-    scheme = _build(described)
-    if not isinstance(scheme, MixingEncoder):
-        raise BadInput("the release describes something that is not a scheme: it was damaged or is of another version.")
+    try:
+        scheme: MixingEncoder = _build(described, MixingEncoder)
+    except (RecursionError, OverflowError):
+        raise BadInput("the release describes a scheme that cannot be: it was damaged.") from None
     return scheme
 
 
-def _build(described: object) -> Any:
-    if not isinstance(described, dict) or described.get("mechanism") not in MECHANISMS:
-        name = described.get("mechanism") if isinstance(described, dict) else described
+def _build(described: object, wanted: type[Any]) -> Any:
+    name = described.get("mechanism") if isinstance(described, dict) else None
+    if not isinstance(described, dict) or not isinstance(name, str) or name not in MECHANISMS:
         raise BadInput(f"the scheme {name!r} is unknown here: update hideseek.")
-    mechanism = MECHANISMS[described["mechanism"]]
+    mechanism = MECHANISMS[name]
     kinds = typing.get_type_hints(mechanism)
     given = {key: value for key, value in described.items() if key != "mechanism"}
-    if set(given) != set(kinds):
-        raise BadInput(
-            f"the scheme {described['mechanism']} has the parameters {', '.join(kinds)}, not {', '.join(given)}."
-        )
+    if not issubclass(mechanism, wanted) or set(given) != set(kinds):
+        raise BadInput(f"the scheme {name} of the release does not have the parameters that it should: it was damaged.")
     return mechanism(**{key: _value(value, kinds[key], key) for key, value in given.items()})
 
 
 def _value(value: object, kind: Any, name: str) -> Any:
     """Check a parameter against its declared type."""
     options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    if isinstance(value, dict):
-        return _build(value)
+    if kind in (MixingEncoder, Geometry):
+        return _build(value, kind)
     if typing.get_origin(kind) is typing.Literal:
-        fits = value in typing.get_args(kind)
+        fits = isinstance(value, str) and value in typing.get_args(kind)
     elif isinstance(value, bool) or value is None:
         fits = (bool if isinstance(value, bool) else NoneType) in options
     elif isinstance(value, (int, float)):

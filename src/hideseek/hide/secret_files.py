@@ -1,5 +1,6 @@
 """The truth behind a release, in one file for its owner's eyes; kept only where research asks for it."""
 
+import glob
 import hashlib
 import json
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from hideseek.errors import BadInput
-from hideseek.files import content, need_space, new_file, tensor_header
+from hideseek.files import content, need_space, new_file, partial_folder, tensor_header
 from hideseek.hide.recipe import Batch, Recipe
 from hideseek.records import Normalisation, Samples
 from hideseek.records.secret import MixingSecret
@@ -29,7 +30,8 @@ class SecretWriter:
         self._file: BinaryIO | None = None
         if path is None:
             return
-        if folder.resolve() in (path.resolve(), *path.resolve().parents):
+        inside = {folder.resolve(), partial_folder(folder.resolve())}
+        if inside & {path.resolve(), *path.resolve().parents}:
             raise BadInput(f"a secret inside {folder} would be shared with it: keep it in another place.")
         if path.exists():
             raise BadInput(f"{path} exists already: choose another name or remove it first.")
@@ -57,6 +59,8 @@ class SecretWriter:
         about = {"classes": list(private.classes), "normalisation": asdict(private.normalisation)}
         head, self._starts = tensor_header(shapes, {"release": _DIGEST, "about": json.dumps(about)})
         self._digest_at = head.index(_DIGEST.encode())
+        for left in self._path.parent.glob(glob.escape(f".{self._path.name}.") + "*.partial"):
+            left.unlink()  # of a run that was killed: private images must not lie about
         need_space(self._path, sum(tensor.nbytes for tensor in known.values()))
         self._file = self._stack.enter_context(new_file(self._path, mode=0o600))
         self._file.write(head)
@@ -108,8 +112,11 @@ def read_secret(path: Path, folder: Path) -> MixingSecret:
         )
         keys = {name: tensors.get(name) for name in ("sources", "public_sources", "weights", "mask", "transforms")}
         secret = MixingSecret(private, **keys)  # type: ignore[arg-type]
-    except (OSError, SafetensorError, KeyError, TypeError, json.JSONDecodeError):
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         raise BadInput(f"{path} is not a secret that hideseek wrote, or it is damaged.") from None
-    if metadata.get("release") != hashlib.sha256((folder / "release.json").read_bytes()).hexdigest():
+    about_release = folder / "release.json"
+    if not about_release.is_file():
+        raise BadInput(f"{folder} is not a complete release, since it has no release.json: name the release's folder.")
+    if metadata.get("release") != hashlib.sha256(about_release.read_bytes()).hexdigest():
         raise BadInput(f"{path} belongs to another release than {folder}: name the secret that was kept with it.")
     return secret

@@ -83,10 +83,10 @@ class SingularizedMixup(MixingEncoder):
     def __post_init__(self) -> None:
         if not 0.5 <= self.alpha < 1:
             raise BadInput(f"alpha must be in [0.5, 1), since two weights sum to 1, not {self.alpha}.")
-        if not self.tau > 0:
-            raise BadInput(f"tau must be positive, not {self.tau}.")
-        if self.radius is not None and not self.radius >= 0:
-            raise BadInput(f"radius must not be negative, and is {self.radius}.")
+        if not 0 < self.tau < math.inf:
+            raise BadInput(f"tau must be positive and finite, not {self.tau}.")
+        if self.radius is not None and not 0 <= self.radius < math.inf:
+            raise BadInput(f"radius must be finite and not negative, and is {self.radius}.")
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Fill in the radius, draw partners and weights."""

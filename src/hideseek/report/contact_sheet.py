@@ -11,6 +11,7 @@ from torch import Tensor
 
 TILE = 96  # pixels that a tile is at least wide
 GAP, MARGIN, LINE = 6, 16, 18
+SAMPLE = 1 << 20  # values that the range is judged by
 INK, PALE, PAPER = (32, 33, 36), (110, 112, 118), (255, 255, 255)
 
 
@@ -26,7 +27,8 @@ class Row:
 def visible(image: Float[Tensor, "c h w"]) -> Image.Image:
     """Stretch an image of any range to what can be seen: its darkest 1 % to black, its brightest 1 % to white."""
     values = image.detach().float().cpu()
-    low, high = torch.quantile(values.flatten(), torch.tensor([0.01, 0.99]))
+    sample = values.flatten()[:: max(1, values.numel() // SAMPLE)]
+    low, high = torch.quantile(sample, torch.tensor([0.01, 0.99]))
     grey = ((values - low) / (high - low).clamp_min(1e-12)).clamp(0, 1).mul(255).round().byte().numpy()
     if len(grey) == 1:
         return Image.fromarray(grey[0]).convert("RGB")
