@@ -77,8 +77,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
             yield partial
             partial.rename(folder)  # with the lock in it, and held: nobody else may take the place of a finished run
             (folder / "lock").unlink(missing_ok=True)
-    finally:
+    except BaseException:  # an interrupt too
         shutil.rmtree(partial, ignore_errors=True)
+        raise
+    finally:
         lock.release()
 
 
