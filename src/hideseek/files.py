@@ -52,6 +52,13 @@ def need_space(path: Path, size: int) -> None:
         )
 
 
+def must_be_new(folder: Path) -> None:
+    """Refuse to write where something is already; an empty folder will do."""
+    with explained(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadInput(f"{folder} exists already: choose another folder or remove it first.")
+
+
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give a hidden folder to write into; it becomes `folder` when all went well and is removed when not.
@@ -60,9 +67,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """
     folder = folder.resolve()
     partial = partial_folder(folder)
+    must_be_new(folder)
     with explained(folder):
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadInput(f"{folder} exists already: choose another folder or remove it first.")
         partial.mkdir(parents=True, exist_ok=True)
     lock = FileLock(partial / "lock")
     try:

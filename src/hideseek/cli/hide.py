@@ -10,6 +10,7 @@ import tyro
 
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
+from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
 from hideseek.hide.release_files import write_release
 from hideseek.randomness import secure, seeded
@@ -72,8 +73,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def hide(asked: Hide[MixingEncoder]) -> None:
     """Load, hide, write, and say what was done."""
-    if asked.out.exists() and (not asked.out.is_dir() or any(asked.out.iterdir())):
-        raise BadInput(f"{asked.out} exists already: choose another folder or remove it first.")
+    must_be_new(asked.out)  # before an hour of loading, not after
     private = normalise(load(asked.data, size=asked.size, channels=asked.channels), asked.normalise)
     encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     chance = secure() if asked.seed is None else seeded(asked.seed)
