@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import TypeVar
 
 PATIENCE = 2.0  # seconds of silence that nobody minds
@@ -31,3 +32,22 @@ def track(items: Iterable[T], what: str, total: float | None = None) -> Iterator
         for done, item in enumerate(items, start=1):
             yield item
             progress.update(task, completed=done, visible=time.monotonic() - start > PATIENCE)
+
+
+@contextmanager
+def meter(total: int) -> Iterator[Callable[[int, str], None]]:
+    """Give a function that shows on one line how many of `total` steps are done, a text, and the time left.
+
+    >>> with meter(2) as show:
+    ...     show(1, "halfway")
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda done, text: progress.update(task, completed=done, description=text)

@@ -13,6 +13,8 @@ from hideseek.errors import BadInput
 
 COMMANDS = {
     "hide": "encode images so that they can be shared, and write the release",
+    "learn": "train on a release, or on images that are hidden anew for every epoch",
+    "predict": "ask a trained model about images, plainly or hidden",
     "show": "draw what a release looks like",
     "data": "list the image sets that can be named",
     "demo": "hide the embedded faces with every scheme, and draw what happens to them",
@@ -20,7 +22,7 @@ COMMANDS = {
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {name:6} {summary}" for name, summary in COMMANDS.items())
+    verbs = "\n".join(f"  {name:7} {summary}" for name, summary in COMMANDS.items())
     return f"""hideseek {version("hideseek")}: know what leaks before you share it
 
 usage: hideseek VERB [--help] …
@@ -30,6 +32,7 @@ usage: hideseek VERB [--help] …
 Try:  hideseek demo
       hideseek hide instahide-inside --data faces --out hidden
       hideseek show hidden
+      hideseek learn --release hidden --out trained
 """
 
 
@@ -67,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as mistake:
         print(f"hideseek: {mistake}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("hideseek: stopped; what was not finished was removed.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"hideseek: {str(stop) or 'stopped; what was not finished was removed.'}", file=sys.stderr)
         return 130
     except MemoryError:
         print("hideseek: there is not enough memory for this: use fewer or smaller images (--size).", file=sys.stderr)

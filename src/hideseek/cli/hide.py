@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import tyro
 
-from hideseek.data import load, normalise
+from hideseek.cli.images import public_images, training_images
 from hideseek.errors import BadInput
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
@@ -42,6 +42,8 @@ class Hide(Generic[S]):
     """Make every image grey (1) or RGB (3)."""
     normalise: Literal["channel", "image", "none"] = "channel"
     """Before mixing: give each channel mean 0 and deviation 1, or each image mean 0 and norm 1, or leave [0, 1]."""
+    features: str | None = None
+    """Hide features instead of images: of efficientnet-lite0 (pretrained), or of a model that hideseek trained."""
     geometry: Geometry = field(default_factory=Geometry)
     seed: int | None = None
     """For studies only: draw all keys from this number. Anyone can then take the masks off."""
@@ -74,7 +76,9 @@ def run(arguments: Sequence[str]) -> None:
 def hide(asked: Hide[MixingEncoder]) -> None:
     """Load, hide, write, and say what was done."""
     must_be_new(asked.out)  # before an hour of loading, not after
-    private = normalise(load(asked.data, size=asked.size, channels=asked.channels), asked.normalise)
+    private = training_images(
+        asked.data, asked.normalise, size=asked.size, channels=asked.channels, features=asked.features
+    )
     encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     chance = secure() if asked.seed is None else seeded(asked.seed)
     write_release(encoder, private, _public(asked, private), chance, asked.out, asked.keep_secret)
@@ -88,14 +92,12 @@ def hide(asked: Hide[MixingEncoder]) -> None:
 
 
 def _public(asked: Hide[MixingEncoder], private: Samples) -> Samples | None:
-    """Load the public images with the channels of the private ones, normalised by the same constants."""
+    """Load the public images, for a scheme that mixes some in."""
     if asked.public is None:
         return None
     if getattr(asked.scheme, "k_private", None) is None:
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
-    size = private.shape[1:] if asked.public.startswith("patches:") else asked.size
-    public = load(asked.public, size=size, channels=private.shape[0], labelled=False)
-    return normalise(public, private.normalisation)
+    return public_images(asked.public, private, size=asked.size, features=asked.features)
 
 
 def _schemes() -> str:

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,8 @@ class _Listing:
     classes: tuple[str, ...] = ()
 
     def name(self, row: int) -> str:
-        return _readable(str(self.files[row].relative_to(self.folder)))
+        file = self.files[row]
+        return _readable(str(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file))
 
 
 def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, labelled: bool) -> Samples:
@@ -59,6 +60,24 @@ def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, l
     images = torch.from_numpy(_decode_all(listing, size, channels))
     labels = one_hot(np.array(listing.ids), len(listing.classes)) if labelled else unlabelled(len(images))
     return Samples(images, labels, scale=torch.full((1, 1), 1 / 255), classes=listing.classes)
+
+
+def load_files(files: Sequence[Path], size: tuple[int, int] | None, channels: int | None) -> Samples:
+    """Read image files, in their order, without labels."""
+    images = torch.from_numpy(_decode_all(_Listing(Path(), tuple(files)), size, channels))
+    return Samples(images, unlabelled(len(images)), scale=torch.full((1, 1), 1 / 255))
+
+
+def image_files(folder: Path) -> list[Path]:
+    """List the image files of a folder and its subfolders, in a fixed order."""
+    try:
+        files = list(_images_in(folder))
+    except OSError as error:
+        name = _readable(str(error.filename or folder))
+        raise BadInput(f"{name} cannot be listed ({error.strerror}); change its permissions.") from error
+    if not files:
+        raise BadInput(f"the folder {folder} holds no {_KINDS} image; name another.")
+    return files
 
 
 def _by_class(folder: Path) -> _Listing:

@@ -1,8 +1,15 @@
 """The schemes that mix: each writes a recipe, and all are followed alike."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from hideseek.errors import BadInput
+from hideseek.hide.blend import blender
 from hideseek.hide.follow import follow
 from hideseek.hide.recipe import Recipe
 from hideseek.randomness import Randomness
@@ -27,18 +34,84 @@ class MixingEncoder(Encoder):
             private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
         )
 
+    def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
+        """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
+        recipe = checked_recipe(self, private, public, chance)
+        blend = blender(private, public, moves=recipe.geometry is not None)
+        for start in range(0, len(recipe), rows):
+            part = recipe.rows(slice(start, start + rows))
+            yield follow(part, private, public, chance, blend=blend).encoded
+
+    def queries(
+        self, pool: Samples | None, public: Samples | None, chance: Randomness
+    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+        """Give the function that encodes images to be asked about, with partners from the pool and the public images.
+
+        An image takes the place of a member of the pool: it gets the row that the scheme would have made for that one.
+        """
+        scheme: MixingEncoder = self
+        others = None if pool is None else joined(pool, public)
+
+        def encode(images: Samples) -> Float[Tensor, "n c h w"]:
+            nonlocal scheme
+            hosts = images if pool is None else pool
+            check_shapes(images, hosts, "pool")
+            check_shapes(images, public, "public")
+            partners = joined(images, public) if others is None else others
+            out = torch.empty(len(images), *images.shape, device=images.images.device)
+            for start in range(0, len(images), len(hosts)):
+                asked = torch.arange(start, min(start + len(hosts), len(images)))
+                recipe = scheme.recipe(hosts, public, chance)
+                assert isinstance(recipe.scheme, MixingEncoder)  # noqa: S101 (a scheme fills in itself)
+                scheme = recipe.scheme  # what it estimated from the pool, it need not estimate again
+                places = asked if pool is None else chance.permutation(len(hosts))[: len(asked)]
+                part = _asking(recipe.rows(places), asked, len(hosts))
+                follow(part, images, partners, chance, out[start : start + len(asked)])
+            return out
+
+        return encode
+
+
+def _asking(recipe: Recipe, asked: Tensor, hosts: int) -> Recipe:
+    """Put the images that are asked about in the first place; all others come from one table: the pool, then public."""
+    partners = torch.cat([recipe.sources[:, 1:], recipe.public_sources + hosts], dim=1)
+    labels = None if recipe.label_weights is None else recipe.label_weights[:, :1]
+    return replace(recipe, sources=asked[:, None], public_sources=partners, label_weights=labels)
+
+
+def joined(first: Samples, second: Samples | None) -> Samples:
+    """Give two sets as one, without labels; bytes stay bytes where both have them."""
+    if second is None:
+        return first
+    check_shapes(first, second, "public")
+    parts = (first, second)
+    if first.images.dtype != second.images.dtype:
+        parts = tuple(Samples(part.pixels(), part.labels) for part in parts)
+    affine = [
+        torch.cat([value.expand(len(part), first.shape[0]) for part, value in zip(parts, values, strict=True)])
+        for values in (tuple(part.scale for part in parts), tuple(part.shift for part in parts))
+    ]
+    images = torch.cat([part.images for part in parts])
+    return Samples(images, torch.empty(len(images), 0), *affine, normalisation=first.normalisation)
+
 
 def checked_recipe(encoder: MixingEncoder, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
     """Write the recipe, after the checks that all schemes share, with its rows in a fresh random order."""
     if len(private) < 2:
         raise BadInput(f"hiding needs at least two images to mix, and there are {len(private)}: add images.")
-    if public is not None and public.shape != private.shape:
-        raise BadInput(
-            f"public images of {_size(public)} cannot be mixed with private ones of {_size(private)}: give both one"
-            " --size and --channels, or cut patches with --public patches:ADDRESS."
-        )
+    check_shapes(private, public, "public")
     recipe = encoder.recipe(private, public, chance)
     return recipe.rows(chance.permutation(len(recipe)))
+
+
+def check_shapes(images: Samples, others: Samples | None, kind: str) -> None:
+    """Refuse to mix images of different sizes."""
+    if others is not None and others.shape != images.shape:
+        patches = ", or cut patches with --public patches:ADDRESS" if kind == "public" else ""
+        raise BadInput(
+            f"{kind} images of {_size(others)} cannot be mixed with private ones of {_size(images)}: give both one"
+            f" --size and --channels{patches}."
+        )
 
 
 def _size(samples: Samples) -> str:

@@ -1,0 +1,236 @@
+"""`hideseek learn`: train on a release, or on images that are hidden anew for every epoch."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import tyro
+
+from hideseek.cli.images import prepared, public_images, training_images
+from hideseek.data import load
+from hideseek.errors import BadInput
+from hideseek.files import new_file
+from hideseek.hide import ENCODERS, MixingEncoder
+from hideseek.hide.release_files import read_release
+from hideseek.hide.schemes import to_json
+from hideseek.learn import Keeping, Learnt, PrivateSGD, learn
+from hideseek.learn.train import CHECKPOINT
+from hideseek.models.place import here
+from hideseek.models.trained import MODEL, write_model
+from hideseek.models.training import RECIPES, Training
+from hideseek.randomness import secure, seeded
+from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.report.curve import draw_curve
+
+
+@dataclass(frozen=True)
+class Vanilla:
+    """Plain training, nothing hidden."""
+
+
+METHODS: dict[str, MixingEncoder | PrivateSGD | Vanilla] = {
+    "vanilla": Vanilla(),
+    **ENCODERS,
+    "dp-sgd": PrivateSGD(),
+}
+
+S = TypeVar("S", bound=MixingEncoder | PrivateSGD | Vanilla)
+
+
+@dataclass(frozen=True)
+class Learn(Generic[S]):
+    """Train a model, and see what hiding costs.
+
+    Either on a release, as a server does that has nothing but encodings (--release), or on private images (--data)
+    that are hidden anew for every epoch, under fresh keys, as a party does (--scheme). Without a scheme, or with
+    --scheme dp-sgd, you get what to compare with. Writes the model, its metrics (JSON lines) and a curve (PNG).
+
+    Several GPUs or machines: torchrun --nproc-per-node N -m hideseek learn …
+    """
+
+    scheme: S
+    out: Path
+    """The folder to write: model.safetensors, metrics.jsonl, curve.png, and a checkpoint while it is running."""
+    release: Path | None = None
+    """Train on the release that `hideseek hide` wrote here."""
+    data: str | None = None
+    """Train on these images: folder:PATH (a subfolder a class), npz:PATH, or a name (see `hideseek data`)."""
+    public: str | None = None
+    """Public images to mix in, for the cross schemes; patches:ADDRESS cuts patches with much texture from them."""
+    test: str | None = None
+    """Images to test with after every epoch; for the named sets, NAME?split=test."""
+    model: str = "small-resnet"
+    """The network: small-resnet is made for processors, resnet18 for GPUs, convnet for DP-SGD, classifier for features."""
+    recipe: str = "quick"
+    """How to train, of the papers: batch, optimiser, rate, schedule. `hideseek learn --help` lists them."""
+    epochs: int | None = None
+    """Instead of the recipe's; its schedule is stretched to fit."""
+    batch: int | None = None
+    """Images a step, instead of the recipe's."""
+    rate: float | None = None
+    """The first learning rate, instead of the recipe's."""
+    augment: bool | None = None
+    """Shift and mirror images at random, or do not, instead of what the recipe says."""
+    features: str | None = None
+    """Train on features: of efficientnet-lite0 (pretrained), or of a model that hideseek trained (its file)."""
+    size: int | None = None
+    """Resize and centre-crop every image to this side, in pixels."""
+    channels: Literal[1, 3] | None = None
+    """Make every image grey (1) or RGB (3)."""
+    normalise: Literal["channel", "image", "none"] = "channel"
+    """Give each channel mean 0 and deviation 1, or each image mean 0 and norm 1, or leave [0, 1]."""
+    resume: bool = False
+    """Go on with what was begun in the folder."""
+    seed: int | None = None
+    """For studies only: draw everything from this number, keys too."""
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments and train; the scheme comes first, since its parameters are options too."""
+    name, rest = _scheme(arguments)
+    if name not in METHODS:
+        raise BadInput(f"there is no scheme {name!r}: {_near(name, METHODS)}")
+    method = METHODS[name]
+    kind: Any = Learn[type(method)]  # type: ignore[misc] # its flags are the scheme's fields
+    asked: Learn[Any] = tyro.cli(
+        kind,
+        prog="hideseek learn" + (f" --scheme {name}" if name != "vanilla" else ""),
+        description=f"{Learn.__doc__}\n\n{_lists()}",
+        default=Learn(method, tyro.MISSING),
+        args=rest,
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    train(asked)
+
+
+def _scheme(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Take `--scheme NAME` out of the arguments."""
+    rest = list(arguments)
+    for place, argument in enumerate(rest):
+        if argument == "--scheme" and place + 1 < len(rest):
+            return rest[place + 1], rest[:place] + rest[place + 2 :]
+        if argument.startswith("--scheme="):
+            return argument.removeprefix("--scheme="), rest[:place] + rest[place + 1 :]
+    return "vanilla", rest
+
+
+def train(asked: Learn[Any]) -> None:
+    """Load, train, write, and say what came of it."""
+    training = _training(asked)
+    _check_folder(asked.out, resume=asked.resume)
+    source = _source(asked)
+    samples = source.encoded if isinstance(source, EncodedRelease) else source
+    encoder = asked.scheme if isinstance(asked.scheme, MixingEncoder) else None
+    privacy = asked.scheme if isinstance(asked.scheme, PrivateSGD) else None
+    public = None
+    if asked.public is not None:
+        public = public_images(asked.public, samples, size=asked.size, features=asked.features)
+    test = _test(asked, samples)
+    first = here().first
+    if first and test is None:
+        print("There is no --test set: how well the model does on new images will not be known.")
+    try:
+        learnt = learn(
+            source,
+            asked.model,
+            training,
+            encoder=encoder,
+            public=public,
+            privacy=privacy,
+            test=test,
+            chance=secure() if asked.seed is None else seeded(asked.seed),
+            keeping=Keeping(asked.out, asked.resume),
+            on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
+        )
+    except KeyboardInterrupt:
+        begun = (asked.out / CHECKPOINT).exists()
+        raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
+    if first:
+        _write(asked, learnt, source.scheme if isinstance(source, EncodedRelease) else encoder)
+
+
+def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
+    trained = replace(learnt.trained, features=asked.features)
+    write_model(asked.out / MODEL, trained, None if scheme is None else to_json(scheme))
+    with new_file(asked.out / "curve.png") as file:
+        draw_curve(learnt.history, f"{asked.model} on {asked.release or asked.data}", file)
+    (asked.out / CHECKPOINT).unlink(missing_ok=True)
+    print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
+    if learnt.epsilon is not None:
+        print(f"It spent ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}.")
+    print(f"Ask it:  hideseek predict {asked.out} IMAGES…")
+
+
+def _training(asked: Learn[Any]) -> Training:
+    if asked.recipe not in RECIPES:
+        raise BadInput(f"there is no recipe {asked.recipe!r}: {_near(asked.recipe, RECIPES)}")
+    training = RECIPES[asked.recipe]
+    given = {key: value for key in ("epochs", "batch", "augment") if (value := getattr(asked, key)) is not None}
+    if asked.rate is not None:
+        given["optimiser"] = replace(training.optimiser, rate=asked.rate)
+    return replace(training, **given)
+
+
+def _check_folder(folder: Path, *, resume: bool) -> None:
+    """Refuse, before anything is loaded, to write over a finished model."""
+    if (folder / MODEL).exists():
+        raise BadInput(f"{folder} holds a trained model already: choose another folder.")
+    begun = (folder / CHECKPOINT).exists()
+    if begun and not resume:
+        raise BadInput(f"a training was begun in {folder}: go on with --resume, or choose another folder.")
+    if resume and not begun:
+        raise BadInput(
+            f"there is nothing to resume in {folder}: leave --resume out, or name the folder it was begun in."
+        )
+
+
+def _source(asked: Learn[Any]) -> EncodedRelease | Samples:
+    if (asked.release is None) == (asked.data is None):
+        raise BadInput("name either a --release to train on or --data, private images.")
+    if asked.data is not None:
+        return training_images(
+            asked.data, asked.normalise, size=asked.size, channels=asked.channels, features=asked.features
+        )
+    if not isinstance(asked.scheme, Vanilla):
+        raise BadInput("a release is hidden already: leave --scheme out, or name private images with --data.")
+    return read_release(asked.release.resolve())  # type: ignore[union-attr] # one of the two is given
+
+
+def _test(asked: Learn[Any], samples: Samples) -> Samples | None:
+    """Load test images as the training images were."""
+    if asked.test is None:
+        return None
+    channels, height, width = samples.shape
+    if asked.features is not None:
+        loaded = load(asked.test, size=asked.size, channels=asked.channels)
+    elif asked.release is not None and height > 1:
+        loaded = load(asked.test, size=(height, width), channels=channels)
+    else:
+        loaded = load(asked.test, size=asked.size, channels=asked.channels)
+    return prepared(loaded, samples.normalisation, asked.features)
+
+
+def _line(epoch: dict[str, float], epochs: int) -> str:
+    """Say how an epoch went."""
+    test = f"  test {100 * epoch['test_accuracy']:5.1f} %" if "test_accuracy" in epoch else ""
+    spent = f"  ε {epoch['epsilon']:.2f}" if "epsilon" in epoch else ""
+    return (
+        f"epoch {epoch['epoch']:>{len(str(epochs))}}/{epochs}  loss {epoch['loss']:.4f}  accuracy"
+        f" {100 * epoch['accuracy']:5.1f} %{test}{spent}  {epoch['images_per_second']:,.0f} images/s"
+    )
+
+
+def _near(name: str, known: dict[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}."
+
+
+def _lists() -> str:
+    from hideseek.models import MODELS
+
+    return "\n".join(
+        f"{title}: {', '.join(names)}."
+        for title, names in (("Schemes", METHODS), ("Models", MODELS), ("Recipes", RECIPES))
+    )

@@ -1,0 +1,135 @@
+"""`hideseek predict MODEL IMAGES…`: ask a trained model about images."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.cli.images import prepared, public_images
+from hideseek.data import load
+from hideseek.data.folder import image_files, load_files
+from hideseek.errors import BadInput
+from hideseek.files import new_file
+from hideseek.hide.schemes import from_json
+from hideseek.learn import accuracy, predict
+from hideseek.models.trained import MODEL, Trained, read_model
+from hideseek.randomness import secure, seeded
+from hideseek.records import Encoder, Samples
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Ask a trained model which class images are of, and how sure it is.
+
+    Image files are answered one a line; a folder gives a CSV of all images in it; an address of labelled images (such
+    as mnist?split=test) gives the accuracy, and a CSV with --out. With --hidden the model never sees an image, only encodings of it,
+    made by the scheme that it was trained with, and the answers to several of them are averaged.
+    """
+
+    model: Annotated[Path, tyro.conf.Positional]
+    """The folder that `hideseek learn` wrote, or the model in it."""
+    images: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Image files, one folder, or one address (folder:PATH, npz:PATH or a name)."""
+    out: Path | None = None
+    """Write the CSV to this file instead of to the terminal."""
+    hidden: bool = False
+    """Ask about encodings of the images, not about the images."""
+    pool: str | None = None
+    """Where an encoding's private partners come from: your own training images. Without it: from the images asked."""
+    public: str | None = None
+    """Public images to mix in, if the scheme does that."""
+    times: int = 10
+    """How many encodings of each image to average over."""
+    seed: int | None = None
+    """For studies only: draw all keys from this number."""
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments and ask."""
+    asked = tyro.cli(Predict, prog="hideseek predict", args=arguments)
+    path = asked.model / MODEL if asked.model.is_dir() else asked.model
+    trained, described = read_model(path)
+    images, names = _images(asked, trained)
+    encoder = _scheme(asked, described)
+    pool = public = None
+    if encoder is not None and asked.pool is not None:
+        pool = _fitted(asked.pool, trained)
+    if encoder is not None and asked.public is not None:
+        public = public_images(asked.public, images, size=trained.shape[1], features=trained.features)
+    chance = secure() if asked.seed is None else seeded(asked.seed)
+    answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=asked.times, chance=chance)
+    _answer(asked, trained, answers, names)
+    if images.labels.shape[1]:
+        print(f"{100 * accuracy(answers, images.labels):.2f} % of {len(images):,} images are classified correctly.")
+
+
+def _scheme(asked: Predict, described: object) -> Encoder | None:
+    """Give the scheme that the model was trained with, where images shall be hidden by it."""
+    if not asked.hidden:
+        if asked.pool or asked.public:
+            raise BadInput("a pool or public images are for hidden images: add --hidden.")
+        return None
+    if described is None:
+        raise BadInput("this model was trained on plain images, there is no scheme to hide by: leave --hidden out.")
+    return from_json(described)
+
+
+def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:
+    """Load what is asked about, and what each of it is called."""
+    if not asked.images:
+        raise BadInput("name at least one image, a folder or an address.")
+    places = [Path(name).expanduser() for name in asked.images]
+    if len(places) == 1 and places[0].is_dir():
+        files = image_files(places[0])
+    elif all(place.is_file() for place in places):
+        files = places
+    elif len(places) == 1:
+        samples = _fitted(asked.images[0], trained)
+        return samples, [str(row) for row in range(len(samples))]
+    else:
+        missing = next(name for name, place in zip(asked.images, places, strict=True) if not place.is_file())
+        raise BadInput(f"there is no image file {missing}: check the name (one folder or one address at a time).")
+    size = None if trained.features else trained.shape[1:]
+    channels = None if trained.features else trained.shape[0]
+    return prepared(load_files(files, size, channels), trained.normalisation, trained.features), list(map(str, files))
+
+
+def _fitted(address: str, trained: Trained) -> Samples:
+    """Load images from an address in the form that the model takes."""
+    channels, height, width = trained.shape
+    if trained.features or height == width == 1:
+        return prepared(load(address), trained.normalisation, trained.features)
+    return prepared(load(address, size=(height, width), channels=channels), trained.normalisation, None)
+
+
+def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"], names: Sequence[str]) -> None:
+    """Give one line an image: on the terminal, or as CSV."""
+    confidence, number = answers.max(1) if len(answers) else (torch.empty(0), torch.empty(0, dtype=torch.int64))
+    rows = [
+        (name, trained.classes[which], f"{sure:.4f}")
+        for name, which, sure in zip(names, number.tolist(), confidence.tolist(), strict=True)
+    ]
+    places = [Path(name).expanduser() for name in asked.images]
+    if asked.out is None and not any(place.exists() for place in places):
+        return  # an address: its accuracy is the answer
+    if asked.out is None and not places[0].is_dir():
+        width = max(map(len, names))
+        for name, which, sure in rows:
+            print(f"{name:{width}}  {which}  {100 * float(sure):.1f} %")
+        return
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerows([("image", "class", "confidence"), *rows])
+    if asked.out is None:
+        print(table.getvalue(), end="")
+        return
+    with new_file(asked.out) as file:
+        file.write(table.getvalue().encode())
+    print(f"{len(rows):,} answers are in {asked.out}.")

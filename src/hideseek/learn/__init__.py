@@ -1,0 +1,7 @@
+"""Learning: train on what was hidden, and ask what was trained."""
+
+from hideseek.learn.inference import accuracy, predict
+from hideseek.learn.private_sgd import PrivateSGD
+from hideseek.learn.train import Keeping, Learnt, learn
+
+__all__ = ["Keeping", "Learnt", "PrivateSGD", "accuracy", "learn", "predict"]

@@ -1,0 +1,71 @@
+"""Asking a trained model, plainly or about encodings of the image (InstaHide §3.3)."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.models.place import here
+from hideseek.models.trained import Trained
+from hideseek.progress import track
+from hideseek.randomness import Randomness, secure
+from hideseek.records import Encoder, Samples
+
+BATCH = 256  # images that go through the network at a time
+CHUNK = 1 << 24  # pixels that are encoded at a time
+
+
+def predict(
+    trained: Trained,
+    images: Samples,
+    *,
+    encoder: Encoder | None = None,
+    pool: Samples | None = None,
+    public: Samples | None = None,
+    times: int = 10,
+    chance: Randomness | None = None,
+) -> Float[Tensor, "n classes"]:
+    """Give the probability of every class for each image, normalised as the model was trained.
+
+    With an `encoder`, the mean of the softmax over `times` encodings of each image, under fresh keys, with partners
+    from a pool, the party's own training images say, and public images; without one, of the image itself.
+    """
+    trained.check(images)
+    if encoder is None:
+        return _asked(trained, images, lambda part: part.pixels())
+    if times < 1:
+        raise BadInput(f"a prediction averages at least one encoding, not {times}.")
+    encode = encoder.queries(pool, public, chance or secure())
+    total = torch.zeros(len(images), len(trained.classes))
+    for _ in track(range(times), "asking"):
+        total += _asked(trained, images, encode)
+    return total / times
+
+
+def _asked(
+    trained: Trained, images: Samples, prepare: Callable[[Samples], Float[Tensor, "n c h w"]]
+) -> Float[Tensor, "n classes"]:
+    """Give the softmax of every image, prepared chunk by chunk."""
+    device = here().device
+    network = trained.network.eval().to(device)
+    rows = max(1, CHUNK // images.images[0].numel())
+    answers = []
+    with torch.inference_mode():
+        for start in range(0, len(images), rows):
+            for batch in prepare(images.take(slice(start, start + rows))).split(BATCH):
+                moved = batch.to(device, memory_format=torch.channels_last)
+                answers.append(network(moved).float().softmax(1).cpu())
+    return torch.cat(answers) if answers else torch.empty(0, len(trained.classes))
+
+
+def accuracy(probabilities: Float[Tensor, "n classes"], labels: Float[Tensor, "n classes"]) -> float:
+    """Give the share of images whose likeliest class is their heaviest one.
+
+    >>> accuracy(torch.tensor([[0.9, 0.1], [0.6, 0.4]]), torch.eye(2))
+    0.5
+    """
+    if len(labels) == 0 or labels.shape[1] == 0:
+        raise BadInput("there are no labelled images to test with: name some, or leave --test out.")
+    return (probabilities.argmax(1) == labels.argmax(1)).float().mean().item()

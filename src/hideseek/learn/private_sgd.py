@@ -1,0 +1,148 @@
+"""DP-SGD (Abadi et al. 2016) through Opacus: clipped gradients under noise, and the ε that they spend."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hideseek.errors import BadInput
+from hideseek.learn.batches import again, full_batches
+from hideseek.models.training import Training
+from hideseek.randomness import Randomness
+from hideseek.records import Samples
+
+
+@dataclass(frozen=True)
+class PrivateSGD:
+    """How much privacy DP-SGD shall give: a target (ε, δ), or the noise itself."""
+
+    epsilon: float | None = 8.0
+    """The ε that the whole training may spend; not used where the noise is given."""
+    delta: float = 1e-5
+    """The δ that goes with it; smaller than 1 / images."""
+    noise: float | None = None
+    """Noise multiplier: the deviation of the noise over the clipping norm."""
+    clip: float = 1.0
+    """The longest gradient that one image may have."""
+
+    def __post_init__(self) -> None:
+        values = [value for value in (self.epsilon, self.noise, self.clip) if value is not None]
+        if not all(0 < value < math.inf for value in values) or not 0 < self.delta < 1:
+            raise BadInput("epsilon, noise and clip must be positive and finite, and delta between 0 and 1.")
+        if self.epsilon is None and self.noise is None:
+            raise BadInput("DP-SGD needs a target epsilon or a noise multiplier: give one.")
+
+    def multiplier(self, rows: int, training: Training) -> float:
+        """Give the noise multiplier that the target asks for, or that was given."""
+        if self.noise is not None:
+            return self.noise
+        utils = _opacus().accountants.utils
+        rate = training.batch / rows
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a bound that is not the tightest
+            return float(
+                utils.get_noise_multiplier(
+                    target_epsilon=self.epsilon,
+                    target_delta=self.delta,
+                    sample_rate=rate,
+                    steps=training.epochs * (rows // training.batch),
+                    accountant="rdp",
+                )
+            )
+
+    def spent(self, rows: int, training: Training, steps: int) -> float:
+        """Give the ε that so many steps have spent, by Rényi differential privacy."""
+        accountant = _opacus().accountants.RDPAccountant()
+        accountant.history = [(self.multiplier(rows, training), training.batch / rows, steps)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(accountant.get_epsilon(self.delta))
+
+    def prepared(
+        self, network: nn.Module, rows: int, training: Training, noise: "NoiseSource"
+    ) -> tuple[Any, torch.optim.Optimizer]:
+        """Give a network that keeps every image's own gradient, and the optimiser that clips them and adds noise.
+
+        The noise comes from our own stream: torch's generator has 32 bits of seed on a processor, and Opacus's secure
+        mode needs a library that is no longer built.
+        """
+        opacus = _opacus()
+        unfit = opacus.validators.ModuleValidator.validate(network, strict=False)
+        if unfit:
+            raise BadInput(
+                "DP-SGD needs a network without BatchNorm, which mixes the images of a batch: choose convnet or lenet."
+            )
+
+        class Noisy(opacus.optimizers.DPOptimizer):  # type: ignore[misc,name-defined]
+            def add_noise(self) -> None:
+                for parameter in self.params:
+                    deviation = self.noise_multiplier * self.max_grad_norm
+                    drawn = noise.stream.normals(*parameter.summed_grad.shape).to(parameter.summed_grad)
+                    parameter.grad = (parameter.summed_grad + deviation * drawn).view_as(parameter)
+
+        # Opacus listens to the gradients of the first layer, though images need none.
+        warnings.filterwarnings("ignore", "Full backward hook is firing", UserWarning)
+        each = opacus.GradSampleModule(network)
+        optimiser = Noisy(
+            training.optimiser.build(network.parameters()),
+            noise_multiplier=self.multiplier(rows, training),
+            max_grad_norm=self.clip,
+            expected_batch_size=training.batch,
+        )
+        return each, optimiser
+
+
+@dataclass
+class NoiseSource:
+    """The stream that the noise of the next step comes from."""
+
+    stream: Randomness
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Batches for DP-SGD: every image is in each of them with the same chance, whatever else is (Poisson sampling)."""
+
+    samples: Samples
+    batch: int
+    draws: tuple[Randomness, ...]
+    """One stream an epoch."""
+    noise: NoiseSource
+    """Gets a stream of its own with every batch, so that a training that goes on adds the noise that it would have."""
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return full_batches(len(self.samples), self.batch)
+
+    def epoch(self, number: int, first: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Give the batches of an epoch; they differ in size."""
+        draw = again(self.draws[number])
+        count = len(self.samples)
+        for step in range(self.steps):
+            self.noise.stream = draw.spawn(1)[0]
+            chosen = np.flatnonzero(draw.uniforms(count).numpy() < self.batch / count)
+            if step < first:
+                continue
+            rows = torch.from_numpy(chosen)
+            if len(rows):
+                yield self.samples.pixels(rows), self.samples.labels[rows]
+            else:  # one image that counts for nothing: the step is noise alone, as it must be
+                yield self.samples.pixels(slice(1)), torch.zeros_like(self.samples.labels[:1])
+
+
+def _opacus() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import opacus
+            import opacus.accountants.utils
+            import opacus.validators
+    except ImportError:
+        raise BadInput("DP-SGD needs Opacus, which is not installed: pip install 'hideseek[dp]'.") from None
+    return opacus

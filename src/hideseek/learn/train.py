@@ -1,0 +1,183 @@
+"""Training on what was hidden: on a release, or on private images that are encoded anew for every epoch."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+
+from hideseek.errors import BadInput
+from hideseek.files import new_file
+from hideseek.learn.batches import Reencoded, Shuffled, needs_classes, one_seed, streams
+from hideseek.learn.inference import accuracy, predict
+from hideseek.learn.objective import classification
+from hideseek.learn.private_sgd import NoiseSource, PrivateSGD, Sampled
+from hideseek.models import build
+from hideseek.models.checkpoint import Checkpoints, seed_of
+from hideseek.models.fit import Batches, fit
+from hideseek.models.place import Place, here, torch_seed
+from hideseek.models.trained import Trained, class_names
+from hideseek.models.training import Training
+from hideseek.randomness import Randomness, secure, seeded
+from hideseek.records import EncodedRelease, Encoder, Samples
+
+CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A trained model, what was measured on the way, and the ε that was spent, where the training was private."""
+
+    trained: Trained
+    history: list[dict[str, float]]
+    epsilon: float | None = None
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A folder for a training's checkpoints and metrics, and whether to go on with what is there."""
+
+    folder: Path
+    resume: bool = False
+    every: float = 30.0
+    """Seconds between two checkpoints."""
+
+
+def learn(
+    source: EncodedRelease | Samples,
+    model: str,
+    training: Training,
+    *,
+    encoder: Encoder | None = None,
+    public: Samples | None = None,
+    privacy: PrivateSGD | None = None,
+    test: Samples | None = None,
+    chance: Randomness | None = None,
+    keeping: Keeping | None = None,
+    on_epoch: Callable[[dict[str, float]], None] = lambda _: None,
+) -> Learnt:
+    """Train a model by its name in MODELS.
+
+    - an `EncodedRelease`: what a server does, who has nothing but the encodings;
+    - `Samples` with an `encoder`: what a party does, who encodes its images anew for every epoch, under fresh keys;
+    - `Samples` alone: vanilla training, or DP-SGD where `privacy` is given.
+
+    `test` images are asked about plainly after every epoch. `chance` is secure unless a study gives a seed.
+    """
+    samples = source.encoded if isinstance(source, EncodedRelease) else source
+    place, chance = here(), chance or secure()
+    _check(source, encoder, privacy, training, place)
+    needs_classes(samples)
+    path = keeping and keeping.folder / CHECKPOINT
+    resumed = path is not None and path.exists()
+    if resumed and keeping and not keeping.resume:
+        raise BadInput(f"a training was begun in {keeping.folder}: go on with --resume, or choose another folder.")
+    seed = one_seed(chance, place)  # drawn in any case, so that what follows is the same
+    seed = seed_of(path) if path and resumed else seed
+    with torch_seed(seed):
+        network = build(model, samples.shape, samples.labels.shape[1])
+    trained = Trained(network, model, samples.shape, class_names(samples), samples.normalisation)
+    if test is not None:
+        _check_test(trained, test)
+    batches = _batches(samples, public, encoder, privacy, training, chance, seed, place)
+    wrapped, optimiser, layout = network, None, torch.channels_last
+    if privacy and isinstance(batches, Sampled):
+        wrapped, optimiser = privacy.prepared(network, len(samples), training, batches.noise)
+        layout = torch.contiguous_format  # as Opacus lays out gradients
+
+    def after_epoch(history: list[dict[str, float]]) -> None:
+        if not place.first:
+            return
+        if test is not None:
+            history[-1]["test_accuracy"] = accuracy(predict(trained, test), test.labels)
+        if privacy:
+            history[-1]["epsilon"] = privacy.spent(len(samples), training, len(history) * batches.steps)
+        if keeping:
+            with new_file(keeping.folder / METRICS) as file:
+                file.write("".join(json.dumps(epoch) + "\n" for epoch in history).encode())
+        on_epoch(history[-1])
+
+    owner = _owner(model, trained, training, batches, encoder, privacy)
+    history = fit(
+        wrapped,
+        batches,
+        classification(augment=training.augment),
+        training,
+        seed=seed,
+        place=place,
+        optimiser=optimiser,
+        checkpoints=Checkpoints(path, keeping.every, owner) if path and keeping else None,
+        layout=layout,
+        after_epoch=after_epoch,
+    )
+    if privacy:
+        wrapped.to_standard_module()
+    spent = privacy and privacy.spent(len(samples), training, training.epochs * batches.steps)
+    return Learnt(replace(trained, network=network.eval()), history, spent)
+
+
+def _batches(
+    samples: Samples,
+    public: Samples | None,
+    encoder: Encoder | None,
+    privacy: PrivateSGD | None,
+    training: Training,
+    chance: Randomness,
+    seed: int,
+    place: Place,
+) -> Batches:
+    """Choose what the epochs are made of; only keys need chance, an order of batches is no secret."""
+    if encoder is not None:
+        keys = streams(chance, training.epochs, place)
+        return Reencoded(samples, public, encoder, training.batch, keys)
+    if privacy is not None:
+        return Sampled(samples, training.batch, streams(chance, training.epochs, place), NoiseSource(chance))
+    return Shuffled(samples, training.batch, streams(seeded(seed), training.epochs, place))
+
+
+def _check(
+    source: EncodedRelease | Samples,
+    encoder: Encoder | None,
+    privacy: PrivateSGD | None,
+    training: Training,
+    place: Place,
+) -> None:
+    """Refuse what cannot go together."""
+    if isinstance(source, EncodedRelease) and (encoder or privacy):
+        raise BadInput("a release is hidden already: train on it as it is, or on the private images themselves.")
+    if encoder and privacy:
+        raise BadInput("DP-SGD trains on plain images: choose either a scheme or DP-SGD.")
+    if privacy and place.world > 1:
+        raise BadInput("DP-SGD runs in one process here: start it without torchrun.")
+    if training.batch % place.world:
+        raise BadInput(f"a batch of {training.batch} cannot be shared evenly among {place.world} processes: change it.")
+
+
+def _check_test(trained: Trained, test: Samples) -> None:
+    trained.check(test)
+    if test.normalisation != trained.normalisation:
+        raise BadInput("test images must be normalised with the constants of the training images: pass those on.")
+    if len(test) == 0 or test.labels.shape[1] == 0:
+        raise BadInput("there are no labelled images to test with: name some, or leave --test out.")
+
+
+def _owner(
+    model: str,
+    trained: Trained,
+    training: Training,
+    batches: Batches,
+    encoder: Encoder | None,
+    privacy: PrivateSGD | None,
+) -> dict[str, object]:
+    """Describe a run, so that a checkpoint is not taken up by another."""
+    return {
+        "model": model,
+        "shape": list(trained.shape),
+        "classes": list(trained.classes),
+        "training": repr(training),
+        "steps": batches.steps,
+        "scheme": repr(encoder),
+        "privacy": privacy and asdict(privacy),
+        "normalisation": repr(trained.normalisation),
+    }

@@ -1,0 +1,191 @@
+"""The one training loop, for those who learn from releases and for the networks that attacks train."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from hideseek.errors import BadInput
+from hideseek.models.checkpoint import Checkpoints, Position, read_checkpoint, write_checkpoint
+from hideseek.models.place import Place, here, torch_seed
+from hideseek.models.training import Training
+from hideseek.progress import meter
+
+SHOWN = 0.25  # seconds between two looks at the loss
+
+Objective = Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor, Mapping[str, Tensor]]]
+"""Gives the loss of a batch, and what else to watch, each a mean over the batch."""
+
+
+class Batches(Protocol):
+    """What epochs are made of."""
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+
+    def epoch(self, number: int, first: int) -> Iterator[tuple[Tensor, ...]]:
+        """Give the batches of an epoch from the batch `first` on, the same whenever it is asked for again."""
+
+
+class Diverged(BadInput):
+    """The loss is no number any more."""
+
+
+def fit(
+    network: nn.Module,
+    batches: Batches,
+    objective: Objective,
+    training: Training,
+    *,
+    seed: int = 0,
+    place: Place | None = None,
+    optimiser: torch.optim.Optimizer | None = None,
+    checkpoints: Checkpoints | None = None,
+    layout: torch.memory_format = torch.channels_last,
+    after_epoch: Callable[[list[dict[str, float]]], None] = lambda _: None,
+) -> list[dict[str, float]]:
+    """Train a network in place and return what was measured, one dictionary an epoch.
+
+    Where `checkpoints` name a file that is there, the training goes on from it. `after_epoch` gets all that was measured
+    so far and may add to it. Every process of several takes its share of each batch, and their gradients are averaged, so that
+    they do what one would. `layout` is how images lie in memory: convolutions like their channels last. `seed` is for dropout and augmentation; initial weights are the caller's.
+
+    Deviation: BatchNorm sees the whole batch on GPUs; on processors, each process's share of it.
+    """
+    place = place or here()
+    network.to(place.device, memory_format=layout)
+    optimiser = optimiser or training.optimiser.build(network.parameters())
+    with torch_seed(seed):
+        position = Position(seed)
+        if checkpoints and checkpoints.path.exists():
+            position = read_checkpoint(checkpoints, network, optimiser)
+        if place.rank:  # dropout of its own
+            torch.manual_seed(seed + place.rank + place.world * (batches.steps * position.epoch + position.step))
+        loop = _Loop(network, batches, objective, training, place, optimiser, checkpoints, layout, position)
+        with meter(training.epochs * batches.steps) if place.first else nullcontext(_silent) as show:
+            for epoch in range(position.epoch, training.epochs):
+                loop.run(epoch, show)
+                position.history.append(loop.measured())
+                after_epoch(position.history)
+                position.epoch, position.step, position.sums, position.seconds = epoch + 1, 0, {}, 0.0
+                loop.keep()
+    return position.history
+
+
+def _silent(done: int, text: str) -> None:
+    pass
+
+
+class _Loop:
+    """One epoch after another."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        batches: Batches,
+        objective: Objective,
+        training: Training,
+        place: Place,
+        optimiser: torch.optim.Optimizer,
+        checkpoints: Checkpoints | None,
+        layout: torch.memory_format,
+        position: Position,
+    ) -> None:
+        self.network, self.batches, self.objective, self.training = network, batches, objective, training
+        self.place, self.optimiser, self.checkpoints, self.position = place, optimiser, checkpoints, position
+        self.model, self.layout = _shared(network, place), layout
+        self.written = time.monotonic()
+
+    def run(self, epoch: int, show: Callable[[int, str], None]) -> None:
+        """Train on the batches of an epoch that are left."""
+        position, steps = self.position, self.batches.steps
+        self.model.train()
+        sums = {name: torch.tensor(value, device=self.place.device) for name, value in position.sums.items()}
+        begun, looked = time.monotonic() - position.seconds, time.monotonic()
+        for step, batch in enumerate(self.batches.epoch(epoch, position.step), start=position.step):
+            for name, value in self.step(batch, (epoch + step / steps) / self.training.epochs).items():
+                sums[name] = sums[name] + value if name in sums else value  # on the device, where nobody waits for it
+            now = time.monotonic()
+            due = self.checkpoints is not None and now - self.written > self.checkpoints.every
+            if due or now - looked > SHOWN or step + 1 == steps:
+                looked = now
+                position.step, position.seconds = step + 1, now - begun
+                position.sums = {name: float(value) for name, value in sums.items()}
+                if not math.isfinite(position.sums["loss"]):
+                    raise self.diverged()
+                show(epoch * steps + step + 1, self.described())
+                if due and step + 1 < steps:  # after the last batch, the epoch's measurements come first
+                    self.keep()
+
+    def step(self, batch: tuple[Tensor, ...], share: float) -> dict[str, Tensor]:
+        """Take one step down the gradient of one batch."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.training.rate(share)
+        device, rank, world = self.place.device, self.place.rank, self.place.world
+        own = [self.moved(part[rank * len(part) // world : (rank + 1) * len(part) // world]) for part in batch]
+        self.optimiser.zero_grad()
+        with torch.autocast(device.type, torch.bfloat16, enabled=_mixed(device)):
+            loss, watched = self.objective(self.model, tuple(own))
+        loss.backward()
+        self.optimiser.step()
+        return {"loss": loss.detach(), "images": torch.tensor(float(len(batch[0])), device=device), **watched}
+
+    def moved(self, tensor: Tensor) -> Tensor:
+        """Move a part of a batch to the device."""
+        if self.place.device.type == "cuda":
+            tensor = tensor.pin_memory()
+        layout = self.layout if tensor.ndim == 4 else torch.preserve_format
+        return tensor.to(self.place.device, non_blocking=True, memory_format=layout)
+
+    def measured(self) -> dict[str, float]:
+        """Give the epoch's means, and how fast it went."""
+        sums = self.position.sums
+        means = {name: value / self.position.step for name, value in sums.items() if name != "images"}
+        speed = sums["images"] / max(self.position.seconds, 1e-9)
+        rate = self.optimiser.param_groups[0]["lr"]
+        epoch = self.position.epoch + 1
+        return {"epoch": epoch, **means, "rate": rate, "images_per_second": speed, "seconds": self.position.seconds}
+
+    def described(self) -> str:
+        """Say how the epoch goes."""
+        now = self.measured()
+        accuracy = f"  accuracy {100 * now['accuracy']:.1f} %" if "accuracy" in now else ""
+        speed = f"{now['images_per_second']:,.0f} images/s"
+        return f"epoch {now['epoch']:.0f}/{self.training.epochs}  loss {now['loss']:.3f}{accuracy}  {speed}"
+
+    def keep(self) -> None:
+        """Write a checkpoint, if it is worth keeping."""
+        if not all(bool(tensor.isfinite().all()) for tensor in self.network.state_dict().values()):
+            raise self.diverged()
+        if self.checkpoints and self.place.first:
+            write_checkpoint(self.checkpoints, self.network, self.optimiser, self.position)
+        self.written = time.monotonic()
+
+    def diverged(self) -> Diverged:
+        """Say what can be done."""
+        kept = self.checkpoints and self.checkpoints.path.exists()
+        place = f"; the last good state is kept in {self.checkpoints.path}" if self.checkpoints and kept else ""
+        return Diverged(
+            f"the training diverged in epoch {self.position.epoch + 1}, its loss is not a number any more: lower the"
+            f" learning rate (now {self.training.optimiser.rate:g}) or normalise the images{place}."
+        )
+
+
+def _shared(network: nn.Module, place: Place) -> nn.Module:
+    """Make the processes of several average their gradients."""
+    if place.world == 1:
+        return network
+    if place.device.type == "cuda":
+        return DistributedDataParallel(nn.SyncBatchNorm.convert_sync_batchnorm(network), [place.device.index])
+    return DistributedDataParallel(network)
+
+
+def _mixed(device: torch.device) -> bool:
+    """Tell whether to compute in bfloat16 where it does no harm."""
+    return device.type == "cuda" and torch.cuda.is_bf16_supported()

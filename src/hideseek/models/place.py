@@ -1,0 +1,66 @@
+"""Where computing is done: the device of this process, and its place among the processes that train together."""
+
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import distributed
+
+
+@dataclass(frozen=True)
+class Place:
+    """A device, and one process of `world`."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Tell whether this process speaks and writes for all."""
+        return self.rank == 0
+
+    def agreed(self, content: bytes) -> bytes:
+        """Give every process what the first one has; all must pass as many bytes.
+
+        Between processes it goes unencrypted: several machines that train together need a network of their own.
+        """
+        if self.world == 1:
+            return content
+        tensor = torch.frombuffer(bytearray(content), dtype=torch.uint8).to(self.device)
+        distributed.broadcast(tensor, src=0)
+        return bytes(tensor.tolist())
+
+
+def device() -> torch.device:
+    """Choose the fastest device that is there."""
+    if torch.cuda.is_available():
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+@cache
+def here() -> Place:
+    """Give this process's place; processes that `torchrun` started meet here first."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return Place(device())
+    chosen = device()
+    if chosen.type == "cuda":
+        torch.cuda.set_device(chosen)
+    distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    atexit.register(distributed.destroy_process_group)
+    return Place(chosen, distributed.get_rank(), distributed.get_world_size())
+
+
+@contextmanager
+def torch_seed(seed: int) -> Iterator[None]:
+    """Draw torch's own numbers, initial weights and dropout, from a seed, and leave its generator as it was."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,53 @@
+"""Tensors with a description, in one safetensors file that knows its own checksum."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from blake3 import blake3
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.files import content, new_file
+
+FORMAT = 1
+
+
+def write_state(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write tensors and what is to be known about them; the file is replaced whole or not at all."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    described = json.dumps(about, ensure_ascii=False, allow_nan=False)
+    head = {"format": str(FORMAT), "about": described, "blake3": _digest(plain, described)}
+    with new_file(path) as file:
+        file.write(save(plain, head))
+
+
+def read_state(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read them back, after checking all of it; `kind` is what the file should be, for people."""
+    if not path.is_file():
+        raise BadInput(f"there is no {kind} at {path}: check the name.")
+    try:
+        with safe_open(path, framework="pt") as file:  # type: ignore[no-untyped-call]
+            head = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        version, described, digest = head["format"], head["about"], head["blake3"]
+        about = json.loads(described)
+    except (SafetensorError, OSError, KeyError, ValueError, RecursionError):
+        raise BadInput(f"{path} is not a {kind} of hideseek, or it is damaged: use an earlier copy of it.") from None
+    if version != str(FORMAT):
+        raise BadInput(f"{path} has the format {version[:20]!r}, which is unknown here: update hideseek.")
+    if not isinstance(about, dict) or digest != _digest(tensors, described):
+        raise BadInput(f"the {kind} {path} is damaged: use an earlier copy of it, or begin again.")
+    return tensors, about
+
+
+def _digest(tensors: Mapping[str, Tensor], described: str) -> str:
+    total = blake3(described.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        total.update(content(tensor.numpy()))
+    return total.hexdigest()

@@ -1,0 +1,34 @@
+"""How a training went, as a picture."""
+
+from collections.abc import Mapping, Sequence
+from typing import BinaryIO
+
+LOSS, TRAINING, TEST = "#b3482f", "#7a9cc6", "#1f4e8c"
+
+
+def draw_curve(history: Sequence[Mapping[str, float]], title: str, file: BinaryIO) -> None:
+    """Draw loss and accuracy over the epochs, as PNG."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    epochs = [epoch["epoch"] for epoch in history]
+    figure = Figure(figsize=(8, 4), dpi=120, layout="constrained")
+    left = figure.subplots()
+    right = left.twinx()
+    left.plot(epochs, [epoch["loss"] for epoch in history], color=LOSS, marker="o", markersize=3, label="loss")
+    for name, colour, label in (("accuracy", TRAINING, "in training"), ("test_accuracy", TEST, "on test images")):
+        points = [(epoch["epoch"], 100 * epoch[name]) for epoch in history if name in epoch]
+        if points:
+            right.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=3, label=f"accuracy {label}")
+    left.set(xlabel="epoch", ylabel="loss", title=title)
+    left.yaxis.label.set_color(LOSS)
+    left.set_ylim(bottom=0)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.set(ylabel="accuracy (%)", ylim=(0, 100))
+    right.yaxis.label.set_color(TEST)
+    left.grid(alpha=0.25)
+    for axes in (left, right):
+        axes.spines["top"].set_visible(False)
+    lines = [line for axes in (left, right) for line in axes.get_lines()]
+    right.legend(lines, [str(line.get_label()) for line in lines], loc="center right", frameon=False)
+    figure.savefig(file, format="png")

@@ -1,0 +1,119 @@
+"""What a study has measured, kept trial by trial: one that was stopped goes on, and nothing is measured twice."""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from hideseek.files import new_file
+
+HERE = Path(__file__).parent
+LIBRARIES = ("hideseek", "torch", "numpy", "opacus")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Measure what a paper claims, and write both side by side.
+
+    Results go to studies/results as JSON and as a Markdown table; what is there already is not measured again, unless
+    its settings have changed. `cpu` fits two cores and some hours, `paper` is the paper's own size, for a GPU.
+    """
+
+    scale: Literal["cpu", "paper"] = "cpu"
+    only: tuple[str, ...] = ()
+    """Only these items, such as "table2" or "figure3"."""
+    json: Path | None = None
+    """The file to write; by default studies/results/STUDY-SCALE.json."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measurement: a name, what decides its outcome, and the function that takes it."""
+
+    item: str
+    name: str
+    settings: Mapping[str, Any]
+    run: Callable[[], dict[str, Any]]
+
+
+@dataclass
+class Ledger:
+    """The results of a study at one scale."""
+
+    path: Path
+    title: str
+    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path, title: str) -> "Ledger":
+        """Read what is there."""
+        kept = json.loads(path.read_text())["trials"] if path.exists() else {}
+        return cls(path, title, kept)
+
+    def measure(self, trials: Sequence[Trial]) -> None:
+        """Take the measurements that are missing, and write the file after each."""
+        missing = [trial for trial in trials if not self.has(trial)]
+        print(f"{self.title}: {len(trials) - len(missing)} of {len(trials)} trials are in {self.path.name}")
+        for number, trial in enumerate(missing, start=1):
+            started = time.monotonic()
+            result = trial.run()
+            seconds = round(time.monotonic() - started, 1)
+            self.entries[trial.name] = {
+                "item": trial.item,
+                "settings": dict(trial.settings),
+                "result": result,
+                "seconds": seconds,
+                "provenance": provenance(),
+            }
+            self.write()
+            shown = {key: value for key, value in result.items() if isinstance(value, int | float | str)}
+            print(f"[{number}/{len(missing)}] {trial.name}: {shown} in {seconds:.0f} s", flush=True)
+
+    def has(self, trial: Trial) -> bool:
+        """Tell whether a trial was run with these very settings."""
+        kept = self.entries.get(trial.name)
+        return kept is not None and kept["settings"] == json.loads(json.dumps(dict(trial.settings)))
+
+    def results(self, name: str) -> dict[str, Any] | None:
+        """Give the result of a trial, if there is one."""
+        entry = self.entries.get(name)
+        return None if entry is None else entry["result"]
+
+    def write(self) -> None:
+        """Write all results."""
+        content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
+        with new_file(self.path) as file:
+            file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def provenance() -> dict[str, Any]:
+    """Say which code, which libraries and what machine a figure comes from."""
+    changed = [line for line in _git("status", "--porcelain", "--", "../src", ".").split("\n") if line.endswith(".py")]
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except ImportError:
+            continue
+    return {
+        "commit": _git("rev-parse", "--short", "HEAD").strip() + ("+" if changed else ""),
+        "versions": {"python": platform.python_version(), **versions},
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors",
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False).stdout
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Give a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import toys
+from hideseek.errors import BadInput
+from hideseek.hide import InstaHide, Laplace
+from hideseek.learn import accuracy, predict
+from hideseek.models.trained import Trained
+from hideseek.randomness import seeded
+
+
+def linear() -> Trained:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(105, 5))
+    return Trained(network, "linear", (3, 7, 5), tuple("abcde"))
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    raised: np.ndarray = np.exp(values - values.max(1, keepdims=True))
+    return raised / raised.sum(1, keepdims=True)
+
+
+def answers(trained: Trained, images: torch.Tensor) -> np.ndarray:
+    layer = trained.network[2]  # type: ignore[index]
+    weight, bias = (p.detach().double().numpy() for p in (layer.weight, layer.bias))
+    return softmax(images.flatten(1).double().numpy() @ weight.T + bias)
+
+
+def test_plain_answers_are_the_softmax() -> None:
+    trained, images = linear(), toys.images(20)
+    np.testing.assert_allclose(predict(trained, images).numpy(), answers(trained, images.pixels()), atol=1e-5)
+
+
+def test_hidden_answers_are_the_mean_softmax_over_encodings() -> None:
+    trained, images, pool = linear(), toys.images(12), toys.images(30, seed=1)
+    got = predict(trained, images, encoder=InstaHide(), pool=pool, times=3, chance=seeded(5)).numpy()
+    encode = InstaHide().queries(pool, None, seeded(5))
+    expected = np.mean([answers(trained, encode(images)) for _ in range(3)], axis=0)
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
+def test_many_images_are_asked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hideseek.learn import inference
+
+    trained, images = linear(), toys.images(20)
+    whole = predict(trained, images)
+    monkeypatch.setattr(inference, "CHUNK", 7 * 105)
+    monkeypatch.setattr(inference, "BATCH", 3)
+    torch.testing.assert_close(predict(trained, images), whole)
+
+
+def test_accuracy_needs_labels() -> None:
+    with pytest.raises(BadInput, match="no labelled images"):
+        accuracy(torch.ones(2, 3), torch.empty(2, 0))
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (toys.images(3, channels=1), r"takes images of 7×5 with 3 channels, not of 7×5 with 1 channel"),
+        (toys.images(3, height=9), "not of 9×5"),
+        (toys.images(3, classes=4), "tells 5 classes apart, and the images have 4"),
+    ],
+)
+def test_other_images_are_refused(images: object, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        predict(linear(), images)  # type: ignore[arg-type]
+
+
+def test_no_encodings_at_all_are_refused() -> None:
+    with pytest.raises(BadInput, match="at least one"):
+        predict(linear(), toys.images(3), encoder=Laplace(), times=0)
+
+
+def test_one_image_without_a_pool() -> None:
+    with pytest.raises(BadInput, match="k = 4"):
+        predict(linear(), toys.images(1), encoder=InstaHide())
