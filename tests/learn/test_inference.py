@@ -18,8 +18,9 @@ def linear() -> Trained:
 
 
 def softmax(values: np.ndarray) -> np.ndarray:
-    raised: np.ndarray = np.exp(values - values.max(1, keepdims=True))
-    return raised / raised.sum(1, keepdims=True)
+    raised = np.exp(values - values.max(1, keepdims=True))
+    normalised: np.ndarray = raised / raised.sum(1, keepdims=True)
+    return normalised
 
 
 def answers(trained: Trained, images: torch.Tensor) -> np.ndarray:

@@ -63,7 +63,7 @@ def test_a_seed_repeats_a_training_and_no_seed_does_not() -> None:
 def test_a_training_that_was_stopped_goes_on_to_the_same_result(tmp_path: Path, method: str) -> None:
     private = toys.patterns(100)
     training = replace(QUICK, epochs=2, batch=10)
-    how = {"encoder": InstaHide() if method == "instahide" else None}
+    encoder = InstaHide() if method == "instahide" else None
     privacy = PrivateSGD(noise=0.5) if method == "dp-sgd" else None
 
     def run(keeping: Keeping | None, stop_after: int = -1) -> torch.Tensor:
@@ -72,7 +72,14 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_result(tmp_path: Path, 
                 raise KeyboardInterrupt
 
         learnt = learn(
-            private, "lenet", training, privacy=privacy, chance=seeded(4), keeping=keeping, on_epoch=stop, **how
+            private,
+            "lenet",
+            training,
+            encoder=encoder,
+            privacy=privacy,
+            chance=seeded(4),
+            keeping=keeping,
+            on_epoch=stop,
         )
         return torch.cat([parameter.flatten() for parameter in learnt.trained.network.parameters()])
 

@@ -141,7 +141,7 @@ def test_a_damaged_checkpoint_is_refused_and_left(tmp_path: Path) -> None:
     damaged = bytearray(checkpoints.path.read_bytes())
     damaged[-1] ^= 1
     checkpoints.path.write_bytes(damaged)
-    with pytest.raises(BadInput, match="checkpoint .* is damaged"):
+    with pytest.raises(BadInput, match=r"checkpoint .* is damaged"):
         fit(network(), InOrder(toys.patterns(16)), cross_entropy, TRAINING, checkpoints=checkpoints)
     assert checkpoints.path.read_bytes() == bytes(damaged)
 

@@ -38,7 +38,7 @@ def test_padding_does_not_show_where_none_is_needed() -> None:
 def test_a_pixel_reaches_far_and_near() -> None:
     torch.manual_seed(0)
     network = UNet(1, width=8)
-    image = torch.zeros(1, 1, 32, 32, requires_grad=True)
+    image = torch.randn(1, 1, 32, 32, requires_grad=True)
     network(image)[0, 0, 16, 16].backward()
     assert image.grad is not None
     reach = image.grad[0, 0].abs()

@@ -1,7 +1,8 @@
 """`hideseek learn`: train on a release, or on images that are hidden anew for every epoch."""
 
 import difflib
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -19,7 +20,7 @@ from hideseek.learn import Keeping, Learnt, PrivateSGD, learn
 from hideseek.learn.train import CHECKPOINT
 from hideseek.models.place import here
 from hideseek.models.trained import MODEL, write_model
-from hideseek.models.training import RECIPES, Training
+from hideseek.models.training import RECIPES, Training, automatic
 from hideseek.randomness import secure, seeded
 from hideseek.records import EncodedRelease, Encoder, Samples
 from hideseek.report.curve import draw_curve
@@ -35,6 +36,8 @@ METHODS: dict[str, MixingEncoder | PrivateSGD | Vanilla] = {
     **ENCODERS,
     "dp-sgd": PrivateSGD(),
 }
+
+AUTO = "auto"  # the recipe that goes by the number of images
 
 S = TypeVar("S", bound=MixingEncoder | PrivateSGD | Vanilla)
 
@@ -62,9 +65,9 @@ class Learn(Generic[S]):
     test: str | None = None
     """Images to test with after every epoch; for the named sets, NAME?split=test."""
     model: str = "small-resnet"
-    """The network: small-resnet is made for processors, resnet18 for GPUs, convnet for DP-SGD, classifier for features."""
-    recipe: str = "quick"
-    """How to train, of the papers: batch, optimiser, rate, schedule. `hideseek learn --help` lists them."""
+    """The network: small-resnet for processors, resnet18 for GPUs, tanh-convnet for DP-SGD, classifier for features."""
+    recipe: str = AUTO
+    """How to train, batch, optimiser, rate, schedule: by the number of images, or as a paper did (listed above)."""
     epochs: int | None = None
     """Instead of the recipe's; its schedule is stretched to fit."""
     batch: int | None = None
@@ -83,6 +86,8 @@ class Learn(Generic[S]):
     """Give each channel mean 0 and deviation 1, or each image mean 0 and norm 1, or leave [0, 1]."""
     resume: bool = False
     """Go on with what was begun in the folder."""
+    checkpoint_every: float = 30.0
+    """Seconds between two checkpoints."""
     seed: int | None = None
     """For studies only: draw everything from this number, keys too."""
 
@@ -97,7 +102,7 @@ def run(arguments: Sequence[str]) -> None:
     asked: Learn[Any] = tyro.cli(
         kind,
         prog="hideseek learn" + (f" --scheme {name}" if name != "vanilla" else ""),
-        description=f"{Learn.__doc__}\n\n{_lists()}",
+        description=f"{inspect.cleandoc(Learn.__doc__ or '')}\n\n{_lists()}",
         default=Learn(method, tyro.MISSING),
         args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
@@ -118,10 +123,11 @@ def _scheme(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 def train(asked: Learn[Any]) -> None:
     """Load, train, write, and say what came of it."""
-    training = _training(asked)
     _check_folder(asked.out, resume=asked.resume)
+    _check_recipe(asked.recipe)
     source = _source(asked)
     samples = source.encoded if isinstance(source, EncodedRelease) else source
+    training = _training(asked, len(samples))
     encoder = asked.scheme if isinstance(asked.scheme, MixingEncoder) else None
     privacy = asked.scheme if isinstance(asked.scheme, PrivateSGD) else None
     public = None
@@ -141,7 +147,7 @@ def train(asked: Learn[Any]) -> None:
             privacy=privacy,
             test=test,
             chance=secure() if asked.seed is None else seeded(asked.seed),
-            keeping=Keeping(asked.out, asked.resume),
+            keeping=Keeping(asked.out, asked.resume, asked.checkpoint_every),
             on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
         )
     except KeyboardInterrupt:
@@ -155,7 +161,8 @@ def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
     trained = replace(learnt.trained, features=asked.features)
     write_model(asked.out / MODEL, trained, None if scheme is None else to_json(scheme))
     with new_file(asked.out / "curve.png") as file:
-        draw_curve(learnt.history, f"{asked.model} on {asked.release or asked.data}", file)
+        hidden = "" if scheme is None else f", hidden by {to_json(scheme)['mechanism']}"
+        draw_curve(learnt.history, f"{asked.model} on {asked.release or asked.data}{hidden}", file)
     (asked.out / CHECKPOINT).unlink(missing_ok=True)
     print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
     if learnt.epsilon is not None:
@@ -163,10 +170,13 @@ def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
     print(f"Ask it:  hideseek predict {asked.out} IMAGES…")
 
 
-def _training(asked: Learn[Any]) -> Training:
-    if asked.recipe not in RECIPES:
-        raise BadInput(f"there is no recipe {asked.recipe!r}: {_near(asked.recipe, RECIPES)}")
-    training = RECIPES[asked.recipe]
+def _check_recipe(name: str) -> None:
+    if name not in (AUTO, *RECIPES):
+        raise BadInput(f"there is no recipe {name!r}: {_near(name, (AUTO, *RECIPES))}")
+
+
+def _training(asked: Learn[Any], rows: int) -> Training:
+    training = automatic(rows) if asked.recipe == AUTO else RECIPES[asked.recipe]
     given = {key: value for key in ("epochs", "batch", "augment") if (value := getattr(asked, key)) is not None}
     if asked.rate is not None:
         given["optimiser"] = replace(training.optimiser, rate=asked.rate)
@@ -222,15 +232,15 @@ def _line(epoch: dict[str, float], epochs: int) -> str:
     )
 
 
-def _near(name: str, known: dict[str, Any]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}."
 
 
 def _lists() -> str:
     from hideseek.models import MODELS
 
-    return "\n".join(
+    return "\n\n".join(
         f"{title}: {', '.join(names)}."
-        for title, names in (("Schemes", METHODS), ("Models", MODELS), ("Recipes", RECIPES))
+        for title, names in (("Schemes", METHODS), ("Models", MODELS), ("Recipes", (AUTO, *RECIPES)))
     )

@@ -29,8 +29,8 @@ class Predict:
     """Ask a trained model which class images are of, and how sure it is.
 
     Image files are answered one a line; a folder gives a CSV of all images in it; an address of labelled images (such
-    as mnist?split=test) gives the accuracy, and a CSV with --out. With --hidden the model never sees an image, only encodings of it,
-    made by the scheme that it was trained with, and the answers to several of them are averaged.
+    as mnist?split=test) gives the accuracy, and a CSV with --out. With --hidden the model never sees an image, only
+    encodings of it, made by the scheme that it was trained with, and the answers to several of them are averaged.
     """
 
     model: Annotated[Path, tyro.conf.Positional]

@@ -84,15 +84,13 @@ def joined(first: Samples, second: Samples | None) -> Samples:
     if second is None:
         return first
     check_shapes(first, second, "public")
-    parts = (first, second)
+    parts = [first, second]
     if first.images.dtype != second.images.dtype:
-        parts = tuple(Samples(part.pixels(), part.labels) for part in parts)
-    affine = [
-        torch.cat([value.expand(len(part), first.shape[0]) for part, value in zip(parts, values, strict=True)])
-        for values in (tuple(part.scale for part in parts), tuple(part.shift for part in parts))
-    ]
+        parts = [Samples(part.pixels(), part.labels) for part in parts]
     images = torch.cat([part.images for part in parts])
-    return Samples(images, torch.empty(len(images), 0), *affine, normalisation=first.normalisation)
+    scale = torch.cat([part.scale.expand(len(part), first.shape[0]) for part in parts])
+    shift = torch.cat([part.shift.expand(len(part), first.shape[0]) for part in parts])
+    return Samples(images, torch.empty(len(images), 0), scale, shift, normalisation=first.normalisation)
 
 
 def checked_recipe(encoder: MixingEncoder, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -69,7 +70,7 @@ def learn(
     place, chance = here(), chance or secure()
     _check(source, encoder, privacy, training, place)
     needs_classes(samples)
-    path = keeping and keeping.folder / CHECKPOINT
+    path = None if keeping is None else keeping.folder / CHECKPOINT
     resumed = path is not None and path.exists()
     if resumed and keeping and not keeping.resume:
         raise BadInput(f"a training was begun in {keeping.folder}: go on with --resume, or choose another folder.")
@@ -81,7 +82,8 @@ def learn(
     if test is not None:
         _check_test(trained, test)
     batches = _batches(samples, public, encoder, privacy, training, chance, seed, place)
-    wrapped, optimiser, layout = network, None, torch.channels_last
+    wrapped: Any = network
+    optimiser, layout = None, torch.channels_last
     if privacy and isinstance(batches, Sampled):
         wrapped, optimiser = privacy.prepared(network, len(samples), training, batches.noise)
         layout = torch.contiguous_format  # as Opacus lays out gradients
@@ -113,7 +115,7 @@ def learn(
     )
     if privacy:
         wrapped.to_standard_module()
-    spent = privacy and privacy.spent(len(samples), training, training.epochs * batches.steps)
+    spent = None if privacy is None else privacy.spent(len(samples), training, training.epochs * batches.steps)
     return Learnt(replace(trained, network=network.eval()), history, spent)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from torch import nn
 
 from hideseek.errors import BadInput
-from hideseek.models import dense, nasnet, plain, resnet, small_resnet
+from hideseek.models import absolute, dense, nasnet, plain, resnet, small_resnet
 from hideseek.models.classifier import Classifier, Shape
 from hideseek.models.unet import UNet
 
@@ -14,6 +14,7 @@ Build = Callable[[Shape, int], nn.Module]
 
 MODELS: dict[str, Build] = {
     "small-resnet": small_resnet.small_resnet,
+    "small-resnet-absolute": absolute.small_resnet_absolute,
     "convnet": plain.convnet,
     "lenet": plain.lenet,
     "tanh-convnet": plain.tanh_convnet,
@@ -31,6 +32,7 @@ MODELS: dict[str, Build] = {
 # The shortest side that leaves each network a pixel of its own, not of padding alone, after its last stride.
 _SHORTEST = {
     "small-resnet": 8,
+    "small-resnet-absolute": 8,
     "lenet": 4,
     "tanh-convnet": 16,
     "resnet18": 8,

@@ -1,5 +1,7 @@
 """What every classification network is: features, and a head that judges them."""
 
+import math
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -24,12 +26,15 @@ class Classifier(nn.Module):
 
 
 def initialise(network: nn.Module) -> None:
-    """Draw the weights of every convolution from N(0, 2 / fan-out), in place (He et al. 2015, Eq. 14).
+    """Draw the weights of every convolution from N(0, 2 / n), in place (He et al. 2015, Eq. 14).
 
-    Deviation: dense layers keep PyTorch's uniform initialisation; the equation is for layers that a ReLU follows.
+    n is how many of its outputs an input reaches: kernel² · output channels, of its group.
+    Deviation: dense layers keep PyTorch's initialisation, since the equation is for layers between ReLUs.
     """
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            # PyTorch's own fan-out forgets the groups, and would make depthwise weights far too small.
+            reached = math.prod(module.kernel_size) * module.out_channels // module.groups
+            nn.init.normal_(module.weight, std=math.sqrt(2 / reached))
             if module.bias is not None:
                 nn.init.zeros_(module.bias)

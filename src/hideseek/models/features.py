@@ -84,12 +84,14 @@ def own_extractor(module: nn.Module, shape: Shape, normalisation: Normalisation)
     return Extractor(_fast(copy.deepcopy(features)), shape, normalisation)
 
 
-def efficientnet_lite0(side: int = 224) -> Extractor:
-    """Load EfficientNet-Lite0, trained on ImageNet: the 1280 last maps, averaged. A smaller `side` is faster.
+def efficientnet_lite0(side: int = 128) -> Extractor:
+    """Load EfficientNet-Lite0, trained on ImageNet: its 1280 last maps, averaged.
 
     EfficientNet is Tan and Le's (2019); the Lite form, without squeeze-and-excitation and with ReLU6, and its weights
     are the TensorFlow authors', as converted in the packages of the extra `features`. Pixels become (x − 127) / 128 of
     their bytes.
+    Deviation: it was trained at 224 pixels; 128 take a third of the time, and cost a logistic regression on 1,000
+    images of CIFAR-10 four points (82 % instead of 86 % on 1,000 others; 77 % at 96 pixels).
     """
     try:
         architecture = importlib.import_module("efficientnet_lite_pytorch")

@@ -52,14 +52,15 @@ def fit(
 ) -> list[dict[str, float]]:
     """Train a network in place and return what was measured, one dictionary an epoch.
 
-    Where `checkpoints` name a file that is there, the training goes on from it. `after_epoch` gets all that was measured
-    so far and may add to it. Every process of several takes its share of each batch, and their gradients are averaged, so that
-    they do what one would. `layout` is how images lie in memory: convolutions like their channels last. `seed` is for dropout and augmentation; initial weights are the caller's.
+    Where `checkpoints` name a file that is there, the training goes on from it. `after_epoch` gets all that was
+    measured so far and may add to it. Every process of several takes its share of each batch, and their gradients are
+    averaged, so that they do what one would. `layout` is how images lie in memory: convolutions like their channels
+    last. `seed` is for dropout and augmentation; initial weights are the caller's.
 
     Deviation: BatchNorm sees the whole batch on GPUs; on processors, each process's share of it.
     """
     place = place or here()
-    network.to(place.device, memory_format=layout)
+    network.to(place.device).to(memory_format=layout)  # type: ignore[call-overload] # torch's stub lacks it
     optimiser = optimiser or training.optimiser.build(network.parameters())
     with torch_seed(seed):
         position = Position(seed)

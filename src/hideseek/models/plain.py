@@ -36,8 +36,8 @@ def lenet(shape: Shape, classes: int) -> Classifier:
 
     Three 5×5 convolutions of 12 channels with padding 2 and strides 2, 2 and 1, each with a sigmoid, and a dense
     layer: 768 features of a 32×32 image. All weights and biases are drawn from U(−½, ½).
-    Deviation: the paper only says "sigmoid, and no strides"; strides, widths and the uniform weights are those of the
-    code that its authors published.
+    Deviation: the paper says that sigmoids replace ReLUs and that strides are removed, and no more; these strides,
+    widths and weights are those of the code that its authors published.
     """
     channels = shape[0]
     layers: list[nn.Module] = []

@@ -30,7 +30,7 @@ def read_state(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]
     if not path.is_file():
         raise BadInput(f"there is no {kind} at {path}: check the name.")
     try:
-        with safe_open(path, framework="pt") as file:  # type: ignore[no-untyped-call]
+        with safe_open(path, framework="pt") as file:
             head = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
         version, described, digest = head["format"], head["about"], head["blake3"]

@@ -111,8 +111,21 @@ class Training:
         return self.optimiser.rate * self.schedule.factor(share)
 
 
+STEPS = 1000  # that a network needs at least to learn anything
+
+
+def automatic(rows: int) -> Training:
+    """Choose a training for a number of images: eight epochs of a large set, many of a small one.
+
+    >>> [(automatic(rows).batch, automatic(rows).epochs) for rows in (160, 2000, 60_000)]
+    [(8, 50), (64, 33), (128, 8)]
+    """
+    batch = next(size for size in (128, 64, 32, 16, 8) if size <= max(8, rows // 20))
+    steps = max(1, rows // batch)
+    return Training(min(max(8, -(-STEPS // steps)), 100), batch, SGD(0.1 * batch / 128, 0.9, 5e-4), Cosine(warm=0.2))
+
+
 RECIPES: dict[str, Training] = {
-    "quick": Training(8, 128, SGD(0.1, 0.9, 5e-4), Cosine(warm=0.2)),
     # InstaHide, Table 3. Deviation: it does not say whether images were augmented; the published code does, on CIFAR.
     "instahide-mnist": Training(30, 128, SGD(), Steps((0.5,))),
     "instahide-cifar10": Training(200, 128, SGD(), Steps((0.5, 0.75)), augment=True),

@@ -30,5 +30,6 @@ def draw_curve(history: Sequence[Mapping[str, float]], title: str, file: BinaryI
     for axes in (left, right):
         axes.spines["top"].set_visible(False)
     lines = [line for axes in (left, right) for line in axes.get_lines()]
-    right.legend(lines, [str(line.get_label()) for line in lines], loc="center right", frameon=False)
+    names = [str(line.get_label()) for line in lines]
+    figure.legend(lines, names, loc="outside lower center", ncols=len(lines), frameon=False)
     figure.savefig(file, format="png")
