@@ -17,7 +17,7 @@ from statistics import mean, stdev
 from typing import Any, Literal
 
 import tyro
-from ledger import HERE, Ledger, Study, Trial, table
+from ledger import HERE, Ledger, Study, Trial, chosen, table
 
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Laplace, MixingEncoder, PairInstaHide
@@ -62,7 +62,7 @@ SCALES = {
         "small-resnet-absolute",
         {
             "mnist": Training(6, 128, SGD(0.1, 0.9, 5e-4), Cosine(warm=0.2)),
-            "cifar10": Training(8, 128, SGD(0.1, 0.9, 5e-4), Cosine(warm=0.2)),
+            "cifar10": Training(5, 128, SGD(0.1, 0.9, 5e-4), Cosine(warm=0.2)),
         },
         "tanh-convnet",
         {
@@ -187,9 +187,8 @@ def main() -> None:
     path = asked.json or HERE / "results" / f"instahide-{asked.scale}.json"
     ledger = Ledger.open(path, "InstaHide")
     scale = SCALES[asked.scale]
-    wanted = [trial for trial in trials(scale) if not asked.only or trial.item in asked.only]
     try:
-        ledger.measure(wanted)
+        ledger.measure(chosen(trials(scale), asked.only))
     finally:
         render(ledger, scale, path)
 

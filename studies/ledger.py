@@ -5,11 +5,13 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
+
+from filelock import FileLock
 
 from hideseek.files import new_file
 
@@ -27,7 +29,7 @@ class Study:
 
     scale: Literal["cpu", "paper"] = "cpu"
     only: tuple[str, ...] = ()
-    """Only these items, such as "table2" or "figure3"."""
+    """Only these items, such as "table2" or "figure3", or trials whose name begins like that."""
     json: Path | None = None
     """The file to write; by default studies/results/STUDY-SCALE.json."""
 
@@ -40,6 +42,11 @@ class Trial:
     name: str
     settings: Mapping[str, Any]
     run: Callable[[], dict[str, Any]]
+
+
+def chosen(trials: Iterable[Trial], only: Sequence[str]) -> list[Trial]:
+    """Give the trials that were asked for."""
+    return [trial for trial in trials if not only or trial.item in only or trial.name.startswith(tuple(only))]
 
 
 @dataclass
@@ -71,7 +78,7 @@ class Ledger:
                 "seconds": seconds,
                 "provenance": provenance(),
             }
-            self.write()
+            self.write(trial.name)
             shown = {key: value for key, value in result.items() if isinstance(value, int | float | str)}
             print(f"[{number}/{len(missing)}] {trial.name}: {shown} in {seconds:.0f} s", flush=True)
 
@@ -85,11 +92,14 @@ class Ledger:
         entry = self.entries.get(name)
         return None if entry is None else entry["result"]
 
-    def write(self) -> None:
-        """Write all results."""
-        content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
-        with new_file(self.path) as file:
-            file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
+    def write(self, *names: str) -> None:
+        """Write these new results beside what is there: several processes may share the work, an item each."""
+        with FileLock(self.path.with_name(f".{self.path.name}.lock")):
+            kept = Ledger.open(self.path, self.title).entries
+            self.entries = kept | {name: self.entries[name] for name in names}
+            content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
+            with new_file(self.path) as file:
+                file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def provenance() -> dict[str, Any]:
