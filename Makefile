@@ -31,6 +31,7 @@ examples: setup
 	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python -W error $$example > /dev/null; done
 
 bench: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python $$benchmark; done
 
 clean:

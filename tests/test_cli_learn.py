@@ -91,8 +91,8 @@ def test_hide_learn_predict(folder: Path, out: Path, tmp_path: Path, capsys: pyt
 
 def test_a_party_hides_anew_for_every_epoch(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     public = ("--public", "photos")
-    scheme = ("--scheme", "instahide-cross", "--k", "6")
-    assert learn(folder, out, *scheme, *public, "--size", "16", "--seed", "1") == 0
+    hiding = ("--scheme", "instahide-cross", "--k", "6")
+    assert learn(folder, out, *hiding, *public, "--size", "16", "--seed", "1") == 0
     assert "There is no --test set" in capsys.readouterr().out
     _, scheme = read_model(out / "model.safetensors")
     assert scheme is not None

@@ -1,7 +1,8 @@
 """The only source of chance: `secure` for keys, `seeded` for studies that others shall repeat.
 
-Both stretch 256 bits by AES-256 in counter mode. Torch's and NumPy's generators are not used anywhere: they are not
-made for secrets, torch's on the CPU keeps 32 bits of its seed, and InstaHide's own challenge fell to its generator.
+Both stretch 256 bits by AES-256 in counter mode. Torch's and NumPy's generators are not made for secrets: torch's on
+the CPU keeps 32 bits of its seed, and InstaHide's own challenge fell to its generator. Torch's draws what is no secret,
+initial weights and dropout, from a seed that comes from here.
 """
 
 import hashlib

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from hideseek.errors import BadInput
 from hideseek.models.classifier import Shape
+from hideseek.models.place import device
 from hideseek.progress import track
 from hideseek.records import Normalisation, Samples
 
@@ -47,7 +48,7 @@ def extract(samples: Samples, extractor: Extractor, batch: int = 16) -> Samples:
         part = _features(extractor, samples.pixels(rows))
         if found is None:  # outside inference mode, so that gradients may flow from it
             found = torch.empty(len(samples), *part.shape[1:])
-        found[rows] = part
+        found[rows] = part.cpu()
     assert found is not None  # noqa: S101 (there is at least one image)
     return Samples(found, samples.labels, classes=samples.classes)
 
@@ -110,7 +111,8 @@ def efficientnet_lite0(side: int = 128) -> Extractor:
 
 
 def _fast(module: nn.Module) -> nn.Module:
-    """Lay a network out as processors like it best, and never ask it for gradients."""
+    """Put a network onto the fastest device, laid out as convolutions like it, and never ask it for gradients."""
+    module.to(device())
     module.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # missing from torch's stubs
     return module.requires_grad_(False)
 
