@@ -101,6 +101,21 @@ def test_a_party_hides_anew_for_every_epoch(folder: Path, out: Path, capsys: pyt
     assert main(asked) == 0
 
 
+@pytest.mark.parametrize(
+    ("scheme", "network"),
+    [
+        ("vanilla", "small-resnet"),
+        ("mixup", "small-resnet"),
+        ("instahide-inside", "small-resnet-absolute"),
+        ("dp-sgd", "tanh-convnet"),
+    ],
+)
+def test_the_network_suits_the_scheme(folder: Path, out: Path, scheme: str, network: str) -> None:
+    arguments = ["--scheme", scheme, "--data", f"folder:{folder}", "--out", str(out), "--epochs", "1", "--batch", "4"]
+    assert main(["learn", *arguments, *(["--noise", "1"] if scheme == "dp-sgd" else [])]) == 0
+    assert read_model(out / "model.safetensors")[0].architecture == network
+
+
 def test_dp_sgd_says_what_it_spent(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert learn(folder, out, "--scheme=dp-sgd", "--epsilon", "5", "--delta", "0.01") == 0
     text = capsys.readouterr().out

@@ -13,7 +13,7 @@ from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.data import load
 from hideseek.errors import BadInput
 from hideseek.files import new_file
-from hideseek.hide import ENCODERS, MixingEncoder
+from hideseek.hide import ENCODERS, Augmented, InstaHide, MixingEncoder, PairInstaHide
 from hideseek.hide.release_files import read_release
 from hideseek.hide.schemes import to_json
 from hideseek.learn import Keeping, Learnt, PrivateSGD, learn
@@ -64,8 +64,9 @@ class Learn(Generic[S]):
     """Public images to mix in, for the cross schemes; patches:ADDRESS cuts patches with much texture from them."""
     test: str | None = None
     """Images to test with after every epoch; for the named sets, NAME?split=test."""
-    model: str = "small-resnet"
-    """The network: small-resnet for processors, resnet18 for GPUs, tanh-convnet for DP-SGD, classifier for features."""
+    model: str | None = None
+    """The network, such as resnet18; by default a small one that suits the scheme: small-resnet-absolute under a mask
+    of signs, tanh-convnet for DP-SGD, classifier for features, else small-resnet."""
     recipe: str = AUTO
     """How to train, batch, optimiser, rate, schedule: by the number of images, or as a paper did (listed above)."""
     epochs: int | None = None
@@ -134,13 +135,15 @@ def train(asked: Learn[Any]) -> None:
     if asked.public is not None:
         public = public_images(asked.public, samples, size=asked.size, features=asked.features)
     test = _test(asked, samples)
+    scheme = source.scheme if isinstance(source, EncodedRelease) else encoder
+    model = asked.model or _suited(samples, scheme, privacy)
     first = here().first
     if first and test is None:
         print("There is no --test set: how well the model does on new images will not be known.")
     try:
         learnt = learn(
             source,
-            asked.model,
+            model,
             training,
             encoder=encoder,
             public=public,
@@ -154,7 +157,18 @@ def train(asked: Learn[Any]) -> None:
         begun = (asked.out / CHECKPOINT).exists()
         raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
     if first:
-        _write(asked, learnt, source.scheme if isinstance(source, EncodedRelease) else encoder)
+        _write(asked, learnt, scheme)
+
+
+def _suited(samples: Samples, scheme: Encoder | None, privacy: PrivateSGD | None) -> str:
+    """Choose a small network by what it shall learn from."""
+    if samples.shape[1:] == (1, 1):
+        return "classifier"
+    if privacy:
+        return "tanh-convnet"
+    while isinstance(scheme, Augmented):
+        scheme = scheme.scheme
+    return "small-resnet-absolute" if isinstance(scheme, InstaHide | PairInstaHide) else "small-resnet"
 
 
 def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
@@ -162,7 +176,7 @@ def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
     write_model(asked.out / MODEL, trained, None if scheme is None else to_json(scheme))
     with new_file(asked.out / "curve.png") as file:
         hidden = "" if scheme is None else f", hidden by {to_json(scheme)['mechanism']}"
-        draw_curve(learnt.history, f"{asked.model} on {asked.release or asked.data}{hidden}", file)
+        draw_curve(learnt.history, f"{trained.architecture} on {asked.release or asked.data}{hidden}", file)
     (asked.out / CHECKPOINT).unlink(missing_ok=True)
     print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
     if learnt.epsilon is not None:

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +86,6 @@ class PrivateSGD:
                     drawn = noise.stream.normals(*parameter.summed_grad.shape).to(parameter.summed_grad)
                     parameter.grad = (parameter.summed_grad + deviation * drawn).view_as(parameter)
 
-        # Opacus listens to the gradients of the first layer, though images need none.
-        warnings.filterwarnings("ignore", "Full backward hook is firing", UserWarning)
         each = opacus.GradSampleModule(network)
         optimiser = Noisy(
             training.optimiser.build(network.parameters()),
@@ -95,6 +94,14 @@ class PrivateSGD:
             expected_batch_size=training.batch,
         )
         return each, optimiser
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep torch from warning that Opacus listens to the gradients of the first layer, though images need none."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Full backward hook is firing", UserWarning)
+        yield
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hideseek.files import new_file
 from hideseek.learn.batches import Reencoded, Shuffled, needs_classes, one_seed, streams
 from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.objective import classification
-from hideseek.learn.private_sgd import NoiseSource, PrivateSGD, Sampled
+from hideseek.learn.private_sgd import NoiseSource, PrivateSGD, Sampled, quietly
 from hideseek.models import build
 from hideseek.models.checkpoint import Checkpoints, seed_of
 from hideseek.models.fit import Batches, fit
@@ -101,18 +102,19 @@ def learn(
         on_epoch(history[-1])
 
     owner = _owner(model, trained, training, batches, encoder, privacy)
-    history = fit(
-        wrapped,
-        batches,
-        classification(augment=training.augment),
-        training,
-        seed=seed,
-        place=place,
-        optimiser=optimiser,
-        checkpoints=Checkpoints(path, keeping.every, owner) if path and keeping else None,
-        layout=layout,
-        after_epoch=after_epoch,
-    )
+    with quietly() if privacy else nullcontext():
+        history = fit(
+            wrapped,
+            batches,
+            classification(augment=training.augment),
+            training,
+            seed=seed,
+            place=place,
+            optimiser=optimiser,
+            checkpoints=Checkpoints(path, keeping.every, owner) if path and keeping else None,
+            layout=layout,
+            after_epoch=after_epoch,
+        )
     if privacy:
         wrapped.to_standard_module()
     spent = None if privacy is None else privacy.spent(len(samples), training, training.epochs * batches.steps)

@@ -73,6 +73,10 @@ def read_checkpoint(kept: Checkpoints, network: nn.Module, optimiser: torch.opti
         for name, tensor in _part(tensors, "optimiser.").items():
             number, _, key = name.partition(".")
             states.setdefault(int(number), {})[key] = tensor
+        for number, parameter in enumerate(p for group in optimiser.param_groups for p in group["params"]):
+            for key, tensor in states.get(number, {}).items():
+                if tensor.shape == parameter.shape:  # laid out as its parameter is, or every step would copy it
+                    states[number][key] = torch.empty_like(parameter).copy_(tensor)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
         torch.set_rng_state(tensors["generator"])
         if "generator.cuda" in tensors and torch.cuda.is_available():

@@ -61,6 +61,6 @@ def here() -> Place:
 @contextmanager
 def torch_seed(seed: int) -> Iterator[None]:
     """Draw torch's own numbers, initial weights and dropout, from a seed, and leave its generator as it was."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
         torch.manual_seed(seed)
         yield
