@@ -73,16 +73,17 @@ def read_checkpoint(kept: Checkpoints, network: nn.Module, optimiser: torch.opti
         for name, tensor in _part(tensors, "optimiser.").items():
             number, _, key = name.partition(".")
             states.setdefault(int(number), {})[key] = tensor
-        for number, parameter in enumerate(p for group in optimiser.param_groups for p in group["params"]):
-            for key, tensor in states.get(number, {}).items():
-                if tensor.shape == parameter.shape:  # laid out as its parameter is, or every step would copy it
-                    states[number][key] = torch.empty_like(parameter).copy_(tensor)
+        parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+        for place, state in states.items():
+            for key, tensor in state.items():
+                if tensor.shape == parameters[place].shape:  # laid out alike, or every step would copy it
+                    state[key] = torch.empty_like(parameters[place]).copy_(tensor)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
         torch.set_rng_state(tensors["generator"])
         if "generator.cuda" in tensors and torch.cuda.is_available():
             torch.cuda.set_rng_state(tensors["generator.cuda"])
         return Position(**about["position"])
-    except (KeyError, RuntimeError, TypeError, ValueError):
+    except (KeyError, IndexError, RuntimeError, TypeError, ValueError):
         raise BadInput(f"the checkpoint {kept.path} does not fit this model: begin again in another folder.") from None
 
 
