@@ -67,7 +67,7 @@ SCALES = {
         "tanh-convnet",
         {
             "mnist": Training(15, 512, SGD(0.5, 0.9, 0.0), Constant()),
-            "cifar10": Training(20, 1024, SGD(1.0, 0.9, 0.0), Constant()),
+            "cifar10": Training(8, 1024, SGD(1.0, 0.9, 0.0), Constant()),
         },
         {"mnist": 3, "cifar10": 1},
     ),

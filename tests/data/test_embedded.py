@@ -22,7 +22,7 @@ def test_the_sets_are_as_described_balanced_and_the_same_again(name: str) -> Non
 def test_faces_are_those_of_scikit_image() -> None:
     from skimage import data
 
-    whole = torch.from_numpy(data.lfw_subset()).float()  # type: ignore[no-untyped-call]
+    whole = torch.from_numpy(data.lfw_subset()).float()
     training, test = load("faces"), load("faces?split=test")
     assert training.images.dtype == torch.float32
     assert test.images[:, 0].equal(whole[4::5])

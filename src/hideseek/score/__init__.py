@@ -1,0 +1,1 @@
+"""Scoring: what an attack found, judged against the truth."""
