@@ -44,6 +44,27 @@ class Trial:
     run: Callable[[], dict[str, Any]]
 
 
+def provenance() -> dict[str, Any]:
+    """Say which code, which libraries and what machine a figure comes from."""
+    changed = [line for line in _git("status", "--porcelain", "--", "../src", ".").split("\n") if line.endswith(".py")]
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except ImportError:
+            continue
+    return {
+        "commit": _git("rev-parse", "--short", "HEAD").strip() + ("+" if changed else ""),
+        "versions": {"python": platform.python_version(), **versions},
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors",
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False).stdout
+
+
 def chosen(trials: Iterable[Trial], only: Sequence[str]) -> list[Trial]:
     """Give the trials that were asked for."""
     return [trial for trial in trials if not only or trial.item in only or trial.name.startswith(tuple(only))]
@@ -56,6 +77,8 @@ class Ledger:
     path: Path
     title: str
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    code: dict[str, Any] = field(default_factory=provenance)
+    """Of the code that was loaded, before somebody changes it on disk."""
 
     @classmethod
     def open(cls, path: Path, title: str) -> "Ledger":
@@ -76,7 +99,7 @@ class Ledger:
                 "settings": dict(trial.settings),
                 "result": result,
                 "seconds": seconds,
-                "provenance": provenance(),
+                "provenance": self.code,
             }
             self.write(trial.name)
             shown = {key: value for key, value in result.items() if isinstance(value, int | float | str)}
@@ -100,27 +123,6 @@ class Ledger:
             content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
             with new_file(self.path) as file:
                 file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
-
-
-def provenance() -> dict[str, Any]:
-    """Say which code, which libraries and what machine a figure comes from."""
-    changed = [line for line in _git("status", "--porcelain", "--", "../src", ".").split("\n") if line.endswith(".py")]
-    versions = {}
-    for name in LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except ImportError:
-            continue
-    return {
-        "commit": _git("rev-parse", "--short", "HEAD").strip() + ("+" if changed else ""),
-        "versions": {"python": platform.python_version(), **versions},
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors",
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False).stdout
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -119,8 +119,8 @@ def test_the_network_suits_the_scheme(folder: Path, out: Path, scheme: str, netw
 def test_dp_sgd_says_what_it_spent(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert learn(folder, out, "--scheme=dp-sgd", "--epsilon", "5", "--delta", "0.01") == 0
     text = capsys.readouterr().out
-    assert "It spent ε = " in text
-    assert float(text.split("It spent ε = ")[1].split()[0]) <= 5
+    assert "spent ε = " in text
+    assert float(text.split("spent ε = ")[1].split()[0]) <= 5
 
 
 def test_features_of_a_model_of_ones_own(folder: Path, out: Path, tmp_path: Path) -> None:
@@ -149,6 +149,11 @@ def test_features_of_a_model_of_ones_own(folder: Path, out: Path, tmp_path: Path
         (("--test", "mnist?split=nowhere"), "split"),
         (("--scheme", "instahide-cross"), "public"),
         (("--scheme", "dp-sgd", "--model", "small-resnet"), "without BatchNorm"),
+        (("--scheme", "dp-sgd", "--batch", "32"), "fewer than a batch"),
+        (("--scheme", "dp-sgd", "--delta", "0.9"), "smaller than 1 / images"),
+        (("--public", "photos"), "leave out --public"),
+        (("--checkpoint-every", "nan"), "must be some seconds"),
+        (("--model", "classifier", "--batch", "1"), "at least two images at a time"),
     ],
 )
 def test_impossible_trainings_are_one_sentence(
@@ -182,7 +187,7 @@ def test_a_finished_model_is_not_written_over(folder: Path, out: Path, capsys: p
     before = (out / "model.safetensors").read_bytes()
     capsys.readouterr()
     assert learn(folder, out) == 1
-    assert "holds a trained model already" in said(capsys)
+    assert "exists already" in said(capsys)
     assert (out / "model.safetensors").read_bytes() == before
 
 
@@ -198,6 +203,41 @@ def test_a_release_that_is_hidden_already(folder: Path, out: Path, capsys: pytes
     assert "leave --scheme out" in said(capsys)
 
 
+def test_what_lies_in_the_way_is_kept(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A place that cannot be written, or holds something else, is refused before anything is loaded."""
+    file = tmp_path / "file"
+    file.write_text("kept")
+    for place in (file, folder, file / "below"):
+        assert learn(folder, place) == 1
+        said(capsys)
+    assert file.read_text() == "kept"
+    assert len(list(folder.rglob("*.png"))) == 20
+
+
+def test_a_release_is_taken_as_it_is(
+    folder: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden = tmp_path / "hidden"
+    assert main(["hide", "mixup", "--data", f"folder:{folder}", "--out", str(hidden)]) == 0
+    capsys.readouterr()
+    for more, sentence in (
+        (("--size", "8"), "leave these options out"),
+        (("--normalise", "image"), "leave these options out"),
+        (("--public", "photos"), "leave out --public"),
+        (("--features", "efficientnet-lite0"), "not of features"),
+    ):
+        assert main(["learn", "--release", str(hidden), "--out", str(out), *QUICK, *more]) == 1
+        assert sentence in said(capsys)
+
+
+def test_the_estimates_of_a_scheme_are_kept_with_the_model(folder: Path, out: Path) -> None:
+    assert learn(folder, out, "--scheme", "laplace") == 0
+    _, scheme = read_model(out / "model.safetensors")
+    assert scheme is not None
+    assert scheme["scale"] > 0
+    assert main(["predict", str(out), f"folder:{folder}", "--hidden"]) == 0
+
+
 def test_predict_says_what_is_wrong(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert learn(folder, out) == 0
     capsys.readouterr()
@@ -211,6 +251,8 @@ def test_predict_says_what_is_wrong(folder: Path, out: Path, capsys: pytest.Capt
         (str(out), image, "--pool", "faces"): "add --hidden",
         (image, image): "not a model of hideseek, or it is damaged",
         (str(out), str(empty)): "holds no JPEG",
+        (str(out), ""): "cannot be empty",
+        (str(out), "~nobody-of-this-name/x.png"): "no such home folder",
     }
     for arguments, sentence in cases.items():
         assert main(["predict", *arguments]) == 1

@@ -21,8 +21,11 @@ def test_pieces_are_whole(name: str) -> None:
     images = torch.cat([piece.images for piece in pieces])
     assert images.shape == private.images.shape
     assert images.isfinite().all()
-    if "cross" not in name:
-        torch.testing.assert_close(labels.sum(0), private.labels.sum(0), rtol=0.5, atol=5)  # every image is in it
+    mass = labels.sum(1)
+    least = {"mixup-cross": 0.0, "instahide-cross": 0.3}.get(name, 1.0)  # public images have no labels
+    assert (mass > least - 1e-5).all()
+    assert (mass < 1 + 1e-5).all()
+    assert labels.sum(0).min() > (1 if "cross" in name else 5)  # of ten images each: every class is in it
 
 
 def test_pieces_are_what_hide_makes() -> None:

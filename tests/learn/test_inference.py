@@ -5,7 +5,7 @@ from torch import nn
 
 import toys
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Laplace
+from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, MixingEncoder
 from hideseek.learn import accuracy, predict
 from hideseek.models.trained import Trained
 from hideseek.randomness import seeded
@@ -34,10 +34,12 @@ def test_plain_answers_are_the_softmax() -> None:
     np.testing.assert_allclose(predict(trained, images).numpy(), answers(trained, images.pixels()), atol=1e-5)
 
 
-def test_hidden_answers_are_the_mean_softmax_over_encodings() -> None:
+@pytest.mark.parametrize("encoder", [*ENCODERS.values(), Augmented()], ids=[*ENCODERS, "augmented"])
+def test_hidden_answers_are_the_mean_softmax_over_encodings(encoder: MixingEncoder) -> None:
     trained, images, pool = linear(), toys.images(12), toys.images(30, seed=1)
-    got = predict(trained, images, encoder=InstaHide(), pool=pool, times=3, chance=seeded(5)).numpy()
-    encode = InstaHide().queries(pool, None, seeded(5))
+    public = toys.images(9, seed=2) if getattr(encoder, "k_private", None) else None
+    got = predict(trained, images, encoder=encoder, pool=pool, public=public, times=3, chance=seeded(5)).numpy()
+    encode = encoder.queries(pool, public, seeded(5))
     expected = np.mean([answers(trained, encode(images)) for _ in range(3)], axis=0)
     np.testing.assert_allclose(got, expected, atol=1e-5)
 
@@ -50,6 +52,17 @@ def test_many_images_are_asked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(inference, "CHUNK", 7 * 105)
     monkeypatch.setattr(inference, "BATCH", 3)
     torch.testing.assert_close(predict(trained, images), whole)
+
+
+def test_without_a_pool_no_chunk_is_too_short_for_partners(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hideseek.learn import inference
+
+    monkeypatch.setattr(inference, "CHUNK", 7 * 105)
+    assert predict(linear(), toys.images(15), encoder=InstaHide()).shape == (15, 5)
+
+
+def test_no_images_have_no_answers() -> None:
+    assert predict(linear(), toys.images(0)).shape == (0, 5)
 
 
 def test_accuracy_needs_labels() -> None:

@@ -15,6 +15,7 @@ from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Laplace, MixingEncoder, Mixup, SingularizedMixup
 from hideseek.learn import Keeping, PrivateSGD, accuracy, learn, predict, train
 from hideseek.learn.batches import Shuffled
+from hideseek.learn.private_sgd import NoiseSource, Sampled
 from hideseek.learn.train import METRICS
 from hideseek.models.training import SGD, Cosine, Training
 from hideseek.randomness import secure, seeded
@@ -139,6 +140,63 @@ def test_dp_sgd_learns_with_little_noise_and_not_with_much() -> None:
     assert accuracies[1] < 0.7
 
 
+def test_dp_sgd_clips_and_adds_the_noise_that_it_says() -> None:
+    """One step on labels of no mass is noise alone, of deviation rate · σ · C / batch; 5 % is ten deviations."""
+    private = replace(toys.patterns(200), labels=1e-12 * toys.patterns(200).labels)
+    training = Training(1, 200, SGD(1.0, 0.0, 0.0))
+    moved = [_change(private, training, PrivateSGD(noise=2.0, clip=0.5), seed) for seed in (1, 2)]
+    for change in moved:
+        assert float(change.std()) == pytest.approx(2.0 * 0.5 / 200, rel=0.05)
+    assert abs(float(torch.corrcoef(torch.stack(moved))[0, 1])) < 0.03  # other noise every time
+
+
+def test_dp_sgd_clips_every_image() -> None:
+    """With next to no noise, one step moves the weights by at most rate · C, however large the gradients are."""
+    private = replace(toys.patterns(200), labels=1e4 * toys.patterns(200).labels)
+    change = _change(private, Training(1, 200, SGD(1.0, 0.0, 0.0)), PrivateSGD(noise=1e-6, clip=0.01), 1)
+    sampled = 1.25  # a Poisson batch may be larger than the one that it is divided by
+    assert 0 < float(change.norm()) < 0.01 * sampled
+
+
+def _change(private: Samples, training: Training, privacy: PrivateSGD, seed: int) -> torch.Tensor:
+    """How one training moves the weights of one network."""
+    weights = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "one_seed", lambda chance, place: 7)  # the same initial weights
+        for rate in (training.optimiser.rate, 1e-30):
+            how = replace(training, optimiser=replace(training.optimiser, rate=rate))
+            network = learn(private, "lenet", how, privacy=privacy, chance=seeded(seed)).trained.network
+            weights.append(torch.cat([parameter.detach().flatten() for parameter in network.parameters()]))
+    return weights[0] - weights[1]
+
+
+def test_dp_sgd_samples_by_poisson() -> None:
+    """400 batches of 20 expected out of 200: mean within four deviations (0.21), and the variance is binomial."""
+    noise = NoiseSource(seeded(0))
+    batches = Sampled(toys.patterns(200), 20, tuple(seeded(0).spawn(40)), noise)
+    streams, sizes = [], []
+    for epoch in range(40):
+        for images, _ in batches.epoch(epoch, 0):
+            sizes.append(len(images))
+            streams.append(noise.stream.key)
+    assert len(set(streams)) == 400  # no step shares its noise with another
+    assert abs(sum(sizes) / 400 - 20) < 0.85
+    assert float(torch.tensor(sizes).double().var()) == pytest.approx(18, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "message"),
+    [
+        (PrivateSGD(epsilon=1e-8), "no noise is enough"),
+        (PrivateSGD(noise=1e-200), "too little"),
+        (PrivateSGD(delta=0.5), "smaller than 1 / images"),
+    ],
+)
+def test_privacy_that_cannot_be_is_refused(privacy: PrivateSGD, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        learn(toys.patterns(60), "lenet", replace(QUICK, epochs=1), privacy=privacy)
+
+
 def test_dp_sgd_wants_no_batch_norm() -> None:
     with pytest.raises(BadInput, match="without BatchNorm"):
         learn(toys.patterns(60), "small-resnet", QUICK, privacy=PrivateSGD())
@@ -159,6 +217,11 @@ def test_impossible_privacy_is_refused(wrong: dict[str, float]) -> None:
 def test_what_cannot_be_learnt_from_is_refused() -> None:
     private = toys.patterns(60)
     release, _ = Mixup().hide(private, None, secure())
+    for privacy in (None, PrivateSGD()):
+        with pytest.raises(BadInput, match="fewer than a batch"):
+            learn(private, "lenet", replace(QUICK, batch=61), privacy=privacy)
+    with pytest.raises(BadInput, match="at least two images at a time"):
+        learn(private, "classifier", replace(QUICK, batch=1))
     with pytest.raises(BadInput, match="fewer than a batch"):
         learn(release, "lenet", replace(QUICK, batch=61))
     with pytest.raises(BadInput, match="one class"):
@@ -172,10 +235,11 @@ def test_what_cannot_be_learnt_from_is_refused() -> None:
 
 
 def test_test_images_must_fit() -> None:
-    private = toys.patterns(60)
+    private = replace(toys.patterns(60), classes=("a", "b", "c"))
     for test, message in (
         (toys.patterns(30, channels=3), "with 1 channel, not of 12×12 with 3"),
         (toys.patterns(30, classes=4), "3 classes apart"),
+        (replace(TEST, classes=("b", "a", "c")), "by the same names"),
         (replace(TEST, normalisation=Normalisation("image")), "normalised with the constants"),
         (replace(TEST, labels=torch.empty(90, 0)), "no labelled images"),
     ):
@@ -199,7 +263,10 @@ def test_two_processes_train_the_model_that_one_does(tmp_path: Path) -> None:
 
     for kind in ("vanilla", "instahide"):
         one, two = (read_model(tmp_path / number / kind)[0].network for number in ("one", "two"))
-        start = torch.cat([p.flatten() for p in one.parameters()])
-        for mine, theirs in zip(one.parameters(), two.parameters(), strict=True):
+        start = read_model(tmp_path / "one" / "untrained")[0].network
+        for mine, theirs, before in zip(one.parameters(), two.parameters(), start.parameters(), strict=True):
             torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
-        assert start.norm() > 0
+            assert (mine - before).abs().max() > 1e-3
+    assert not (tmp_path / "two" / "stopped").exists()
+    whole, resumed = (read_model(tmp_path / "two" / kind)[0].network for kind in ("whole", "resumed"))
+    assert all(torch.equal(one, two) for one, two in zip(whole.parameters(), resumed.parameters(), strict=True))

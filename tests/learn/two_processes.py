@@ -1,26 +1,54 @@
-"""Train two models, in as many processes as torchrun has started, and write them."""
+"""Train some models, in as many processes as torchrun has started, and write them."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from unittest.mock import patch
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import toys
 from hideseek.hide import InstaHide
-from hideseek.learn import learn
+from hideseek.learn import Keeping, learn, train
+from hideseek.learn.batches import Reencoded
 from hideseek.models.place import here
 from hideseek.models.trained import write_model
 from hideseek.models.training import SGD, Training
 from hideseek.randomness import seeded
+from hideseek.records import Encoder
+
+TRAINING = Training(2, 20, SGD(0.2))
+
+
+class Stopped(Reencoded):
+    """Batches that end the process, as far as we can tell from here, in the middle of the second epoch."""
+
+    def epoch(self, number: int, first: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        for step, batch in enumerate(super().epoch(number, first)):
+            if (number, step) == (1, 2):
+                raise KeyboardInterrupt
+            yield batch
+
+
+def run(kind: str, training: Training, encoder: Encoder | None, keeping: Keeping | None = None) -> None:
+    private = toys.patterns(60, side=16)
+    learnt = learn(private, "tanh-convnet", training, encoder=encoder, chance=seeded(3), keeping=keeping)
+    if here().first:
+        write_model(Path(sys.argv[1]) / kind, learnt.trained)
+
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for kind, encoder in (("vanilla", None), ("instahide", InstaHide())):
-        private = toys.patterns(60)
-        training = replace(Training(2, 20, SGD(0.05)))
-        learnt = learn(private, "convnet", training, encoder=encoder, chance=seeded(3))
-        if here().first:
-            write_model(Path(sys.argv[1]) / kind, learnt.trained)
+    run("untrained", replace(TRAINING, optimiser=SGD(1e-30)), None)
+    run("vanilla", TRAINING, None)
+    run("instahide", TRAINING, InstaHide())
+    augmented = replace(TRAINING, augment=True)
+    run("whole", augmented, InstaHide())
+    keeping = Keeping(Path(sys.argv[1]) / "kept", resume=True, every=0)
+    with patch.object(train, "Reencoded", Stopped), contextlib.suppress(KeyboardInterrupt):
+        run("stopped", augmented, InstaHide(), keeping)
+    run("resumed", augmented, InstaHide(), keeping)

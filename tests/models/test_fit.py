@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import toys
 from hideseek.errors import BadInput
 from hideseek.models.checkpoint import Checkpoints
-from hideseek.models.fit import Diverged, Objective, fit
+from hideseek.models.fit import Diverged, Objective, fit, step_seed
 from hideseek.models.training import SGD, AdamW, Cosine, Steps, Training
 from hideseek.records import Samples
 
@@ -53,11 +53,11 @@ def test_it_does_what_a_bare_loop_does() -> None:
     samples, ours, theirs = toys.patterns(40), network(), network()
     fit(ours, InOrder(samples), cross_entropy, TRAINING, seed=7)
     optimiser = torch.optim.SGD(theirs.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3)
-    torch.manual_seed(7)
     for epoch in range(3):
         for step in range(5):
             rows = slice(8 * step, 8 * step + 8)
-            optimiser.param_groups[0]["lr"] = 0.05 * Cosine().factor((epoch + step / 5) / 3)
+            torch.manual_seed(step_seed(7, epoch, step, rank=0))
+            optimiser.param_groups[0]["lr"] = 0.05 * Cosine().factor((epoch + (step + 0.5) / 5) / 3)
             optimiser.zero_grad()
             nn.functional.cross_entropy(theirs(samples.images[rows]), samples.labels[rows]).backward()
             optimiser.step()

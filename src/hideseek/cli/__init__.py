@@ -1,6 +1,5 @@
 """The verbs as commands: `hideseek VERB …`. One file a verb; what a verb needs is imported when it is called."""
 
-import difflib
 import importlib
 import signal
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from hideseek.errors import BadInput
+from hideseek.errors import BadInput, no_such
 
 COMMANDS = {
     "hide": "encode images so that they can be shared, and write the release",
@@ -60,9 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(version("hideseek"))
         return 0
     if verb not in COMMANDS:
-        near = difflib.get_close_matches(verb, COMMANDS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(COMMANDS)}."
-        print(f"hideseek: there is no verb {verb!r}: {advice}", file=sys.stderr)
+        print(f"hideseek: {no_such('verb', verb, COMMANDS)}", file=sys.stderr)
         return 2
     try:
         with ended_in_order():

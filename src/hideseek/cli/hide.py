@@ -1,6 +1,5 @@
 """`hideseek hide SCHEME`: encode images so that they can be shared."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 import tyro
 
 from hideseek.cli.images import public_images, training_images
-from hideseek.errors import BadInput
+from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
 from hideseek.hide.release_files import write_release
@@ -58,9 +57,7 @@ def run(arguments: Sequence[str]) -> None:
         print(_schemes())
         return
     if name not in ENCODERS:
-        near = difflib.get_close_matches(name, ENCODERS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ENCODERS)}."
-        raise BadInput(f"there is no scheme {name!r}: {advice}")
+        raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
     asked: Hide[MixingEncoder] = tyro.cli(

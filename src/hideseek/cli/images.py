@@ -14,7 +14,7 @@ def training_images(
     return prepared(load(data, size=size, channels=channels), how, features)
 
 
-def public_images(public: str, private: Samples, *, size: int | None, features: str | None) -> Samples:
+def public_images(public: str, private: Samples, *, size: Size | None, features: str | None) -> Samples:
     """Load public images with the channels of the private ones, normalised by the same constants."""
     if features is not None:
         return prepared(load(public, size=size, labelled=False), private.normalisation, features)

@@ -1,8 +1,7 @@
 """`hideseek learn`: train on a release, or on images that are hidden anew for every epoch."""
 
-import difflib
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -11,8 +10,8 @@ import tyro
 
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.data import load
-from hideseek.errors import BadInput
-from hideseek.files import new_file
+from hideseek.errors import BadInput, no_such
+from hideseek.files import explained, must_be_new, new_file
 from hideseek.hide import ENCODERS, Augmented, InstaHide, MixingEncoder, PairInstaHide
 from hideseek.hide.release_files import read_release
 from hideseek.hide.schemes import to_json
@@ -97,7 +96,7 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and train; the scheme comes first, since its parameters are options too."""
     name, rest = _scheme(arguments)
     if name not in METHODS:
-        raise BadInput(f"there is no scheme {name!r}: {_near(name, METHODS)}")
+        raise no_such("scheme", name, METHODS)
     method = METHODS[name]
     kind: Any = Learn[type(method)]  # type: ignore[misc] # its flags are the scheme's fields
     asked: Learn[Any] = tyro.cli(
@@ -124,8 +123,7 @@ def _scheme(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 def train(asked: Learn[Any]) -> None:
     """Load, train, write, and say what came of it."""
-    _check_folder(asked.out, resume=asked.resume)
-    _check_recipe(asked.recipe)
+    _check(asked)
     source = _source(asked)
     samples = source.encoded if isinstance(source, EncodedRelease) else source
     training = _training(asked, len(samples))
@@ -135,8 +133,7 @@ def train(asked: Learn[Any]) -> None:
     if asked.public is not None:
         public = public_images(asked.public, samples, size=asked.size, features=asked.features)
     test = _test(asked, samples)
-    scheme = source.scheme if isinstance(source, EncodedRelease) else encoder
-    model = asked.model or _suited(samples, scheme, privacy)
+    model = asked.model or _suited(samples, source.scheme if isinstance(source, EncodedRelease) else encoder, privacy)
     first = here().first
     if first and test is None:
         print("There is no --test set: how well the model does on new images will not be known.")
@@ -153,40 +150,69 @@ def train(asked: Learn[Any]) -> None:
             keeping=Keeping(asked.out, asked.resume, asked.checkpoint_every),
             on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
         )
+        if first:
+            _write(asked, learnt)
     except KeyboardInterrupt:
         begun = (asked.out / CHECKPOINT).exists()
         raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
-    if first:
-        _write(asked, learnt, scheme)
 
 
 def _suited(samples: Samples, scheme: Encoder | None, privacy: PrivateSGD | None) -> str:
     """Choose a small network by what it shall learn from."""
-    if samples.shape[1:] == (1, 1):
-        return "classifier"
+    tiny = min(samples.shape[1:]) < 16
     if privacy:
-        return "tanh-convnet"
+        return "tanh-dense" if tiny else "tanh-convnet"
+    if min(samples.shape[1:]) < 8:
+        return "classifier"
     while isinstance(scheme, Augmented):
         scheme = scheme.scheme
     return "small-resnet-absolute" if isinstance(scheme, InstaHide | PairInstaHide) else "small-resnet"
 
 
-def _write(asked: Learn[Any], learnt: Learnt, scheme: Encoder | None) -> None:
-    trained = replace(learnt.trained, features=asked.features)
-    write_model(asked.out / MODEL, trained, None if scheme is None else to_json(scheme))
+def _write(asked: Learn[Any], learnt: Learnt) -> None:
+    """Write the curve, then the model, and only then remove the checkpoint."""
+    features = (
+        str(Path(asked.features).resolve()) if asked.features and Path(asked.features).exists() else asked.features
+    )
+    trained = replace(learnt.trained, features=features, size=asked.size if features else None)
+    scheme = None if learnt.scheme is None else to_json(learnt.scheme)
     with new_file(asked.out / "curve.png") as file:
-        hidden = "" if scheme is None else f", hidden by {to_json(scheme)['mechanism']}"
+        hidden = "" if scheme is None else f", hidden by {scheme['mechanism']}"
         draw_curve(learnt.history, f"{trained.architecture} on {asked.release or asked.data}{hidden}", file)
+    write_model(asked.out / MODEL, trained, scheme)
     (asked.out / CHECKPOINT).unlink(missing_ok=True)
     print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
     if learnt.epsilon is not None:
-        print(f"It spent ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}.")
+        spent = f"ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}"
+        print(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")
+    if asked.seed is not None:
+        print(f"All chance came from the seed {asked.seed}: it is for studies, and protects nothing.")
     print(f"Ask it:  hideseek predict {asked.out} IMAGES…")
 
 
-def _check_recipe(name: str) -> None:
-    if name not in (AUTO, *RECIPES):
-        raise BadInput(f"there is no recipe {name!r}: {_near(name, (AUTO, *RECIPES))}")
+def _check(asked: Learn[Any]) -> None:
+    """Refuse, before anything is loaded, what cannot go together or nowhere be written."""
+    if asked.recipe not in (AUTO, *RECIPES):
+        raise no_such("recipe", asked.recipe, (AUTO, *RECIPES))
+    if not asked.checkpoint_every >= 0:
+        raise BadInput(f"--checkpoint-every must be some seconds, not {asked.checkpoint_every}.")
+    if (asked.release is None) == (asked.data is None):
+        raise BadInput("name either a --release to train on or --data, private images.")
+    if asked.release is not None and not isinstance(asked.scheme, Vanilla):
+        raise BadInput("a release is hidden already: leave --scheme out, or name private images with --data.")
+    if asked.release is not None and (asked.size or asked.channels or asked.normalise != "channel"):
+        raise BadInput("a release has its size, channels and normalisation: leave these options out.")
+    if asked.public is not None and getattr(asked.scheme, "k_private", None) is None:
+        raise BadInput("only schemes that mix public images need some: leave out --public, or set --k-private.")
+    begun = (asked.out / CHECKPOINT).exists()
+    if begun and not asked.resume:
+        raise BadInput(f"a training was begun in {asked.out}: go on with --resume, or choose another folder.")
+    if asked.resume and not begun:
+        raise BadInput(f"there is nothing to resume in {asked.out}: leave --resume out, or name another folder.")
+    if not asked.resume:
+        must_be_new(asked.out)
+        with explained(asked.out):
+            asked.out.mkdir(parents=True, exist_ok=True)
 
 
 def _training(asked: Learn[Any], rows: int) -> Training:
@@ -197,29 +223,15 @@ def _training(asked: Learn[Any], rows: int) -> Training:
     return replace(training, **given)
 
 
-def _check_folder(folder: Path, *, resume: bool) -> None:
-    """Refuse, before anything is loaded, to write over a finished model."""
-    if (folder / MODEL).exists():
-        raise BadInput(f"{folder} holds a trained model already: choose another folder.")
-    begun = (folder / CHECKPOINT).exists()
-    if begun and not resume:
-        raise BadInput(f"a training was begun in {folder}: go on with --resume, or choose another folder.")
-    if resume and not begun:
-        raise BadInput(
-            f"there is nothing to resume in {folder}: leave --resume out, or name the folder it was begun in."
-        )
-
-
 def _source(asked: Learn[Any]) -> EncodedRelease | Samples:
-    if (asked.release is None) == (asked.data is None):
-        raise BadInput("name either a --release to train on or --data, private images.")
-    if asked.data is not None:
-        return training_images(
-            asked.data, asked.normalise, size=asked.size, channels=asked.channels, features=asked.features
-        )
-    if not isinstance(asked.scheme, Vanilla):
-        raise BadInput("a release is hidden already: leave --scheme out, or name private images with --data.")
-    return read_release(asked.release.resolve())  # type: ignore[union-attr] # one of the two is given
+    if asked.release is not None:
+        release = read_release(asked.release.resolve())
+        if asked.features is not None and release.encoded.shape[1:] != (1, 1):
+            raise BadInput("this release is of images, not of features: leave --features out.")
+        return release
+    return training_images(
+        str(asked.data), asked.normalise, size=asked.size, channels=asked.channels, features=asked.features
+    )
 
 
 def _test(asked: Learn[Any], samples: Samples) -> Samples | None:
@@ -227,12 +239,10 @@ def _test(asked: Learn[Any], samples: Samples) -> Samples | None:
     if asked.test is None:
         return None
     channels, height, width = samples.shape
-    if asked.features is not None:
+    if asked.features is not None or height == width == 1:
         loaded = load(asked.test, size=asked.size, channels=asked.channels)
-    elif asked.release is not None and height > 1:
-        loaded = load(asked.test, size=(height, width), channels=channels)
     else:
-        loaded = load(asked.test, size=asked.size, channels=asked.channels)
+        loaded = load(asked.test, size=(height, width), channels=channels)
     return prepared(loaded, samples.normalisation, asked.features)
 
 
@@ -244,11 +254,6 @@ def _line(epoch: dict[str, float], epochs: int) -> str:
         f"epoch {epoch['epoch']:>{len(str(epochs))}}/{epochs}  loss {epoch['loss']:.4f}  accuracy"
         f" {100 * epoch['accuracy']:5.1f} %{test}{spent}  {epoch['images_per_second']:,.0f} images/s"
     )
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}."
 
 
 def _lists() -> str:

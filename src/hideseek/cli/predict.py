@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> None:
     if encoder is not None and asked.pool is not None:
         pool = _fitted(asked.pool, trained)
     if encoder is not None and asked.public is not None:
-        public = public_images(asked.public, images, size=trained.shape[1], features=trained.features)
+        public = public_images(asked.public, images, size=_raw_size(trained), features=trained.features)
     chance = secure() if asked.seed is None else seeded(asked.seed)
     answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=asked.times, chance=chance)
     _answer(asked, trained, answers, names)
@@ -85,7 +85,7 @@ def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:
     """Load what is asked about, and what each of it is called."""
     if not asked.images:
         raise BadInput("name at least one image, a folder or an address.")
-    places = [Path(name).expanduser() for name in asked.images]
+    places = _places(asked)
     if len(places) == 1 and places[0].is_dir():
         files = image_files(places[0])
     elif all(place.is_file() for place in places):
@@ -96,17 +96,35 @@ def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:
     else:
         missing = next(name for name, place in zip(asked.images, places, strict=True) if not place.is_file())
         raise BadInput(f"there is no image file {missing}: check the name (one folder or one address at a time).")
-    size = None if trained.features else trained.shape[1:]
+    if trained.features is None and trained.shape[1:] == (1, 1):
+        raise BadInput("this model takes features, and does not know of what: train it with --features.")
+    size = _raw_size(trained)
     channels = None if trained.features else trained.shape[0]
     return prepared(load_files(files, size, channels), trained.normalisation, trained.features), list(map(str, files))
 
 
 def _fitted(address: str, trained: Trained) -> Samples:
     """Load images from an address in the form that the model takes."""
-    channels, height, width = trained.shape
-    if trained.features or height == width == 1:
-        return prepared(load(address), trained.normalisation, trained.features)
-    return prepared(load(address, size=(height, width), channels=channels), trained.normalisation, None)
+    raw = trained.features is not None or trained.shape[1:] == (1, 1)
+    loaded = load(address, size=_raw_size(trained), channels=None if raw else trained.shape[0])
+    return prepared(loaded, trained.normalisation, trained.features)
+
+
+def _raw_size(trained: Trained) -> tuple[int, int] | None:
+    """Give the size that images are brought to before the model, or its extractor, sees them."""
+    if trained.features is not None:
+        return None if trained.size is None else (trained.size, trained.size)
+    return None if trained.shape[1:] == (1, 1) else trained.shape[1:]
+
+
+def _places(asked: Predict) -> list[Path]:
+    """Read what was named as paths; an address is none that exists."""
+    if not all(asked.images):
+        raise BadInput("an image needs a name: it cannot be empty.")
+    try:
+        return [Path(name).expanduser() for name in asked.images]
+    except RuntimeError:
+        raise BadInput("there is no such home folder: write the path in full.") from None
 
 
 def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"], names: Sequence[str]) -> None:
@@ -116,7 +134,7 @@ def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"
         (name, trained.classes[which], f"{sure:.4f}")
         for name, which, sure in zip(names, number.tolist(), confidence.tolist(), strict=True)
     ]
-    places = [Path(name).expanduser() for name in asked.images]
+    places = _places(asked)
     if asked.out is None and not any(place.exists() for place in places):
         return  # an address: its accuracy is the answer
     if asked.out is None and not places[0].is_dir():
@@ -131,5 +149,5 @@ def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"
         print(table.getvalue(), end="")
         return
     with new_file(asked.out) as file:
-        file.write(table.getvalue().encode())
+        file.write(table.getvalue().encode(errors="replace"))
     print(f"{len(rows):,} answers are in {asked.out}.")

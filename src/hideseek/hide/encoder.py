@@ -14,6 +14,7 @@ from hideseek.hide.follow import follow
 from hideseek.hide.recipe import Recipe
 from hideseek.randomness import Randomness
 from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.records.samples import in_words
 from hideseek.records.secret import MixingSecret
 
 
@@ -33,6 +34,10 @@ class MixingEncoder(Encoder):
         return release, MixingSecret(
             private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
         )
+
+    def filled(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:
+        """Give the encoder with all filled in that it estimates from the private images."""
+        return checked_recipe(self, private, public, chance).scheme
 
     def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
         """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
@@ -107,11 +112,6 @@ def check_shapes(images: Samples, others: Samples | None, kind: str) -> None:
     if others is not None and others.shape != images.shape:
         patches = ", or cut patches with --public patches:ADDRESS" if kind == "public" else ""
         raise BadInput(
-            f"{kind} images of {_size(others)} cannot be mixed with private ones of {_size(images)}: give both one"
-            f" --size and --channels{patches}."
+            f"{kind} images of {in_words(others.shape)} cannot be mixed with private ones of {in_words(images.shape)}:"
+            f" give both one --size and --channels{patches}."
         )
-
-
-def _size(samples: Samples) -> str:
-    channels, height, width = samples.shape
-    return f"{height}×{width} with {channels} channel{'s' if channels > 1 else ''}"

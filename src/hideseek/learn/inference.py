@@ -1,5 +1,6 @@
 """Asking a trained model, plainly or about encodings of the image (InstaHide §3.3)."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -47,17 +48,21 @@ def predict(
 def _asked(
     trained: Trained, images: Samples, prepare: Callable[[Samples], Float[Tensor, "n c h w"]]
 ) -> Float[Tensor, "n classes"]:
-    """Give the softmax of every image, prepared chunk by chunk."""
+    """Give the softmax of every image, prepared chunk by chunk; chunks are equal, so that each has partners enough."""
+    if not len(images):
+        return torch.empty(0, len(trained.classes))
     device = here().device
     network = trained.network.eval().to(device)
-    rows = max(1, CHUNK // images.images[0].numel())
+    chunks = min(len(images), -(-len(images) * math.prod(images.shape) // CHUNK))
     answers = []
-    with torch.inference_mode():
-        for start in range(0, len(images), rows):
-            for batch in prepare(images.take(slice(start, start + rows))).split(BATCH):
+    for chunk in range(chunks):
+        rows = slice(chunk * len(images) // chunks, (chunk + 1) * len(images) // chunks)
+        prepared = prepare(images.take(rows))
+        with torch.inference_mode():  # the network alone: encoders write on threads that do not know this mode
+            for batch in prepared.split(BATCH):
                 moved = batch.to(device, memory_format=torch.channels_last)
                 answers.append(network(moved).float().softmax(1).cpu())
-    return torch.cat(answers) if answers else torch.empty(0, len(trained.classes))
+    return torch.cat(answers)
 
 
 def accuracy(probabilities: Float[Tensor, "n classes"], labels: Float[Tensor, "n classes"]) -> float:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,29 +41,23 @@ class PrivateSGD:
 
     def multiplier(self, rows: int, training: Training) -> float:
         """Give the noise multiplier that the target asks for, or that was given."""
-        if self.noise is not None:
-            return self.noise
-        utils = _opacus().accountants.utils
-        rate = training.batch / rows
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a bound that is not the tightest
-            return float(
-                utils.get_noise_multiplier(
-                    target_epsilon=self.epsilon,
-                    target_delta=self.delta,
-                    sample_rate=rate,
-                    steps=training.epochs * (rows // training.batch),
-                    accountant="rdp",
-                )
+        if self.delta * rows >= 1:
+            raise BadInput(
+                f"delta must be smaller than 1 / images, here {1 / rows:.1g}: with {self.delta:g}, to publish"
+                " some images as they are would count as private."
             )
+        return _multiplier(self, full_batches(rows, training.batch) * training.epochs, training.batch / rows)
 
     def spent(self, rows: int, training: Training, steps: int) -> float:
         """Give the ε that so many steps have spent, by Rényi differential privacy."""
         accountant = _opacus().accountants.RDPAccountant()
         accountant.history = [(self.multiplier(rows, training), training.batch / rows, steps)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return float(accountant.get_epsilon(self.delta))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return float(accountant.get_epsilon(self.delta))
+        except (ZeroDivisionError, OverflowError, ValueError):
+            raise BadInput(f"noise of {self.noise:g} is too little for any ε to be counted: ask for more.") from None
 
     def prepared(
         self, network: nn.Module, rows: int, training: Training, noise: "NoiseSource"
@@ -76,7 +71,8 @@ class PrivateSGD:
         unfit = opacus.validators.ModuleValidator.validate(network, strict=False)
         if unfit:
             raise BadInput(
-                "DP-SGD needs a network without BatchNorm, which mixes the images of a batch: choose convnet or lenet."
+                "DP-SGD needs a network without BatchNorm, which mixes the images of a batch: choose tanh-convnet, or"
+                " tanh-dense for features and tiny images."
             )
 
         class Noisy(opacus.optimizers.DPOptimizer):  # type: ignore[misc,name-defined]
@@ -94,6 +90,26 @@ class PrivateSGD:
             expected_batch_size=training.batch,
         )
         return each, optimiser
+
+
+@cache
+def _multiplier(privacy: PrivateSGD, steps: int, rate: float) -> float:
+    """Find the noise that spends the target ε, once."""
+    if privacy.noise is not None:
+        return privacy.noise
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a bound that is not the tightest
+            found = _opacus().accountants.utils.get_noise_multiplier(
+                target_epsilon=privacy.epsilon,
+                target_delta=privacy.delta,
+                sample_rate=rate,
+                steps=steps,
+                accountant="rdp",
+            )
+    except ValueError:
+        raise BadInput(f"no noise is enough for ε = {privacy.epsilon:g} in {steps} steps: allow more.") from None
+    return float(found)
 
 
 @contextmanager

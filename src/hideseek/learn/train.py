@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from blake3 import blake3
+from torch import nn
 
 from hideseek.errors import BadInput
-from hideseek.files import new_file
+from hideseek.files import content, new_file
 from hideseek.learn.batches import Reencoded, Shuffled, needs_classes, one_seed, streams
 from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.objective import classification
@@ -33,7 +35,10 @@ class Learnt:
 
     trained: Trained
     history: list[dict[str, float]]
+    scheme: Encoder | None = None
+    """How the images were hidden, with all that was estimated filled in."""
     epsilon: float | None = None
+    """Of the weights alone: what was measured on the way is of the private images themselves."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,16 @@ def learn(
         raise BadInput(f"a training was begun in {keeping.folder}: go on with --resume, or choose another folder.")
     seed = one_seed(chance, place)  # drawn in any case, so that what follows is the same
     seed = seed_of(path) if path and resumed else seed
+    scheme = source.scheme if isinstance(source, EncodedRelease) else encoder
+    if encoder is not None:
+        scheme = encoder.filled(samples, public, chance)
     with torch_seed(seed):
         network = build(model, samples.shape, samples.labels.shape[1])
-    trained = Trained(network, model, samples.shape, class_names(samples), samples.normalisation)
+    _check_share(network, training, place)
+    trained = Trained(network, model, samples.shape, class_names(samples), samples.normalisation, seed=chance.seed)
     if test is not None:
         _check_test(trained, test)
-    batches = _batches(samples, public, encoder, privacy, training, chance, seed, place)
+    batches = _batches(samples, public, encoder and scheme, privacy, training, chance, seed, place)
     wrapped: Any = network
     optimiser, layout = None, torch.channels_last
     if privacy and isinstance(batches, Sampled):
@@ -101,7 +110,7 @@ def learn(
                 file.write("".join(json.dumps(epoch) + "\n" for epoch in history).encode())
         on_epoch(history[-1])
 
-    owner = _owner(model, trained, training, batches, encoder, privacy)
+    owner = _owner(trained, training, encoder, privacy, samples, public)
     with quietly() if privacy else nullcontext():
         history = fit(
             wrapped,
@@ -113,12 +122,13 @@ def learn(
             optimiser=optimiser,
             checkpoints=Checkpoints(path, keeping.every, owner) if path and keeping else None,
             layout=layout,
+            mixed=privacy is None,  # clipping must be exact
             after_epoch=after_epoch,
         )
     if privacy:
         wrapped.to_standard_module()
     spent = None if privacy is None else privacy.spent(len(samples), training, training.epochs * batches.steps)
-    return Learnt(replace(trained, network=network.eval()), history, spent)
+    return Learnt(replace(trained, network=network.eval()), history, scheme, spent)
 
 
 def _batches(
@@ -166,22 +176,37 @@ def _check_test(trained: Trained, test: Samples) -> None:
         raise BadInput("there are no labelled images to test with: name some, or leave --test out.")
 
 
+def _check_share(network: nn.Module, training: Training, place: Place) -> None:
+    normed = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules())
+    if normed and training.batch // place.world < 2:
+        raise BadInput("this network has BatchNorm, which needs at least two images at a time: raise --batch.")
+
+
 def _owner(
-    model: str,
     trained: Trained,
     training: Training,
-    batches: Batches,
     encoder: Encoder | None,
     privacy: PrivateSGD | None,
+    samples: Samples,
+    public: Samples | None,
 ) -> dict[str, object]:
     """Describe a run, so that a checkpoint is not taken up by another."""
     return {
-        "model": model,
-        "shape": list(trained.shape),
+        "model": trained.architecture,
+        "images": _fingerprint(samples),
+        "public images": public and _fingerprint(public),
         "classes": list(trained.classes),
         "training": repr(training),
-        "steps": batches.steps,
         "scheme": repr(encoder),
         "privacy": privacy and asdict(privacy),
         "normalisation": repr(trained.normalisation),
+        "seed": trained.seed,
     }
+
+
+def _fingerprint(samples: Samples) -> str:
+    """Tell sets apart by their size, labels and a few of their images, without reading all of them."""
+    total = blake3(repr((len(samples), samples.shape)).encode())
+    for part in (samples.labels, samples.pixels(slice(None, None, max(1, len(samples) // 64)))):
+        total.update(content(part.cpu().numpy()))
+    return total.hexdigest()

@@ -1,11 +1,10 @@
 """The networks of the papers, and small ones for a processor. A new network is a function and one line here."""
 
-import difflib
 from collections.abc import Callable
 
 from torch import nn
 
-from hideseek.errors import BadInput
+from hideseek.errors import BadInput, no_such
 from hideseek.models import absolute, dense, nasnet, plain, resnet, small_resnet
 from hideseek.models.classifier import Classifier, Shape
 from hideseek.models.unet import UNet
@@ -18,6 +17,7 @@ MODELS: dict[str, Build] = {
     "convnet": plain.convnet,
     "lenet": plain.lenet,
     "tanh-convnet": plain.tanh_convnet,
+    "tanh-dense": plain.tanh_dense,
     "resnet18": resnet.resnet18,
     "resnet20": resnet.resnet20,
     "resnet50": resnet.resnet50,
@@ -53,9 +53,7 @@ def build(name: str, shape: Shape, classes: int) -> nn.Module:
     Linear(in_features=588, out_features=10, bias=True)
     """
     if name not in MODELS:
-        near = difflib.get_close_matches(name, MODELS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(MODELS)}."
-        raise BadInput(f"there is no model {name!r}: {advice}")
+        raise no_such("model", name, MODELS)
     if classes < 2:
         raise BadInput(f"a model tells at least 2 classes apart, not {classes}: use images with labels.")
     if min(shape) < 1:

@@ -32,9 +32,14 @@ class Position:
     seed: int
     epoch: int = 0
     step: int = 0
+    images: int = 0
     seconds: float = 0.0
     sums: dict[str, float] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list)
+
+    def begin(self, epoch: int) -> None:
+        """Go to the beginning of an epoch."""
+        self.epoch, self.step, self.images, self.seconds, self.sums = epoch, 0, 0, 0.0, {}
 
 
 def write_checkpoint(
@@ -44,9 +49,6 @@ def write_checkpoint(
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
     for number, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
-    tensors["generator"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["generator.cuda"] = torch.cuda.get_rng_state()
     write_state(kept.path, tensors, {"owner": dict(kept.owner), "position": vars(position)})
 
 
@@ -79,9 +81,6 @@ def read_checkpoint(kept: Checkpoints, network: nn.Module, optimiser: torch.opti
                 if tensor.shape == parameters[place].shape:  # laid out alike, or every step would copy it
                     state[key] = torch.empty_like(parameters[place]).copy_(tensor)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
-        torch.set_rng_state(tensors["generator"])
-        if "generator.cuda" in tensors and torch.cuda.is_available():
-            torch.cuda.set_rng_state(tensors["generator.cuda"])
         return Position(**about["position"])
     except (KeyError, IndexError, RuntimeError, TypeError, ValueError):
         raise BadInput(f"the checkpoint {kept.path} does not fit this model: begin again in another folder.") from None

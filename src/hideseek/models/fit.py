@@ -1,13 +1,15 @@
 """The one training loop, for those who learn from releases and for the networks that attacks train."""
 
+import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from hideseek.errors import BadInput
@@ -48,14 +50,16 @@ def fit(
     optimiser: torch.optim.Optimizer | None = None,
     checkpoints: Checkpoints | None = None,
     layout: torch.memory_format = torch.channels_last,
+    mixed: bool = True,
     after_epoch: Callable[[list[dict[str, float]]], None] = lambda _: None,
 ) -> list[dict[str, float]]:
     """Train a network in place and return what was measured, one dictionary an epoch.
 
     Where `checkpoints` name a file that is there, the training goes on from it. `after_epoch` gets all that was
     measured so far and may add to it. Every process of several takes its share of each batch, and their gradients are
-    averaged, so that they do what one would. `layout` is how images lie in memory: convolutions like their channels
-    last. `seed` is for dropout and augmentation; initial weights are the caller's.
+    averaged, so that they do what one would; they share the checkpoint's folder. `layout` is how images lie in memory:
+    convolutions like their channels last. `mixed` lets a GPU compute in bfloat16 where that does no harm. `seed` is for
+    dropout and augmentation; initial weights are the caller's.
 
     Deviation: BatchNorm sees the whole batch on GPUs; on processors, each process's share of it.
     """
@@ -66,21 +70,40 @@ def fit(
         position = Position(seed)
         if checkpoints and checkpoints.path.exists():
             position = read_checkpoint(checkpoints, network, optimiser)
-        if place.rank:  # dropout of its own
-            torch.manual_seed(seed + place.rank + place.world * (batches.steps * position.epoch + position.step))
-        loop = _Loop(network, batches, objective, training, place, optimiser, checkpoints, layout, position)
+        how = _How(objective, training, place, layout, mixed and _can_mix(place.device))
+        loop = _Loop(network, batches, how, optimiser, checkpoints, position)
         with meter(training.epochs * batches.steps) if place.first else nullcontext(_silent) as show:
             for epoch in range(position.epoch, training.epochs):
                 loop.run(epoch, show)
                 position.history.append(loop.measured())
                 after_epoch(position.history)
-                position.epoch, position.step, position.sums, position.seconds = epoch + 1, 0, {}, 0.0
+                position.begin(epoch + 1)
                 loop.keep()
     return position.history
 
 
+def step_seed(seed: int, epoch: int, step: int, rank: int) -> int:
+    """Give the seed of one step in one process, so that a run that goes on draws what it would have drawn."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {epoch} {step} {rank}".encode()).digest()[:7], "little")
+
+
+def _numbers(sums: dict[str, Tensor]) -> dict[str, float]:
+    return {name: float(value) for name, value in sums.items()}
+
+
 def _silent(done: int, text: str) -> None:
     pass
+
+
+@dataclass(frozen=True)
+class _How:
+    """What decides a step."""
+
+    objective: Objective
+    training: Training
+    place: Place
+    layout: torch.memory_format
+    mixed: bool
 
 
 class _Loop:
@@ -90,17 +113,14 @@ class _Loop:
         self,
         network: nn.Module,
         batches: Batches,
-        objective: Objective,
-        training: Training,
-        place: Place,
+        how: _How,
         optimiser: torch.optim.Optimizer,
         checkpoints: Checkpoints | None,
-        layout: torch.memory_format,
         position: Position,
     ) -> None:
-        self.network, self.batches, self.objective, self.training = network, batches, objective, training
-        self.place, self.optimiser, self.checkpoints, self.position = place, optimiser, checkpoints, position
-        self.model, self.layout = _shared(network, place), layout
+        self.network, self.batches, self.how, self.optimiser = network, batches, how, optimiser
+        self.place, self.training, self.checkpoints, self.position = how.place, how.training, checkpoints, position
+        self.model = _shared(network, how.place)
         self.written = time.monotonic()
 
     def run(self, epoch: int, show: Callable[[int, str], None]) -> None:
@@ -110,14 +130,16 @@ class _Loop:
         sums = {name: torch.tensor(value, device=self.place.device) for name, value in position.sums.items()}
         begun, looked = time.monotonic() - position.seconds, time.monotonic()
         for step, batch in enumerate(self.batches.epoch(epoch, position.step), start=position.step):
-            for name, value in self.step(batch, (epoch + step / steps) / self.training.epochs).items():
+            torch.manual_seed(step_seed(position.seed, epoch, step, self.place.rank))
+            for name, value in self.step(batch, (epoch + (step + 0.5) / steps) / self.training.epochs).items():
                 sums[name] = sums[name] + value if name in sums else value  # on the device, where nobody waits for it
+            position.images += len(batch[0])
             now = time.monotonic()
             due = self.checkpoints is not None and now - self.written > self.checkpoints.every
             if due or now - looked > SHOWN or step + 1 == steps:
                 looked = now
                 position.step, position.seconds = step + 1, now - begun
-                position.sums = {name: float(value) for name, value in sums.items()}
+                position.sums = self.shared(sums) if step + 1 == steps else _numbers(sums)
                 if not math.isfinite(position.sums["loss"]):
                     raise self.diverged()
                 show(epoch * steps + step + 1, self.described())
@@ -131,24 +153,30 @@ class _Loop:
         device, rank, world = self.place.device, self.place.rank, self.place.world
         own = [self.moved(part[rank * len(part) // world : (rank + 1) * len(part) // world]) for part in batch]
         self.optimiser.zero_grad()
-        with torch.autocast(device.type, torch.bfloat16, enabled=_mixed(device)):
-            loss, watched = self.objective(self.model, tuple(own))
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.how.mixed):
+            loss, watched = self.how.objective(self.model, tuple(own))
         loss.backward()
         self.optimiser.step()
-        return {"loss": loss.detach(), "images": torch.tensor(float(len(batch[0])), device=device), **watched}
+        return {"loss": loss.detach(), **watched}
+
+    def shared(self, sums: dict[str, Tensor]) -> dict[str, float]:
+        """Give the mean of what all processes have measured on their shares."""
+        if self.place.world > 1:
+            for value in sums.values():
+                distributed.all_reduce(value.div_(self.place.world))
+        return _numbers(sums)
 
     def moved(self, tensor: Tensor) -> Tensor:
         """Move a part of a batch to the device."""
-        if self.place.device.type == "cuda":
+        if self.place.device.type == "cuda" and tensor.device.type == "cpu":
             tensor = tensor.pin_memory()
-        layout = self.layout if tensor.ndim == 4 else torch.preserve_format
+        layout = self.how.layout if tensor.ndim == 4 else torch.preserve_format
         return tensor.to(self.place.device, non_blocking=True, memory_format=layout)
 
     def measured(self) -> dict[str, float]:
         """Give the epoch's means, and how fast it went."""
-        sums = self.position.sums
-        means = {name: value / self.position.step for name, value in sums.items() if name != "images"}
-        speed = sums["images"] / max(self.position.seconds, 1e-9)
+        means = {name: value / self.position.step for name, value in self.position.sums.items()}
+        speed = self.position.images / max(self.position.seconds, 1e-9)
         rate = self.optimiser.param_groups[0]["lr"]
         epoch = self.position.epoch + 1
         return {"epoch": epoch, **means, "rate": rate, "images_per_second": speed, "seconds": self.position.seconds}
@@ -187,6 +215,5 @@ def _shared(network: nn.Module, place: Place) -> nn.Module:
     return DistributedDataParallel(network)
 
 
-def _mixed(device: torch.device) -> bool:
-    """Tell whether to compute in bfloat16 where it does no harm."""
+def _can_mix(device: torch.device) -> bool:
     return device.type == "cuda" and torch.cuda.is_bf16_supported()

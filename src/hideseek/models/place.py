@@ -50,7 +50,7 @@ def here() -> Place:
     """Give this process's place; processes that `torchrun` started meet here first."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Place(device())
-    chosen = device()
+    chosen = device() if torch.cuda.is_available() else torch.device("cpu")  # processes talk about nothing else
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
     distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")

@@ -1,5 +1,7 @@
 """Small networks without BatchNorm: for gradient inversion, whose first attacks were shown on them, and for DP-SGD."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -62,6 +64,12 @@ def tanh_convnet(shape: Shape, classes: int) -> Classifier:
     maps = nn.Sequential(*layers)
     features = nn.Sequential(maps, nn.Linear(_width(maps, shape), 32), nn.Tanh())
     return Classifier(features, nn.Linear(32, classes))
+
+
+def tanh_dense(shape: Shape, classes: int) -> Classifier:
+    """Build two dense layers, of 128 units and of the classes, for DP-SGD on features and on tiny images."""
+    features = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), 128), nn.Tanh())
+    return Classifier(features, nn.Linear(128, classes))
 
 
 def _width(features: nn.Module, shape: Shape) -> int:

@@ -11,6 +11,7 @@ from hideseek.errors import BadInput
 from hideseek.models import build
 from hideseek.models.state_files import read_state, write_state
 from hideseek.records import Normalisation, Samples
+from hideseek.records.samples import in_words
 
 KIND = "model"
 MODEL = "model.safetensors"  # its name in the folder of a training
@@ -29,18 +30,27 @@ class Trained:
     """What the images that it was trained on went through, and those that it is asked about must."""
     features: str | None = None
     """The extractor whose features it takes instead of images."""
+    size: int | None = None
+    """The side that images were brought to before features were taken."""
+    seed: int | None = None
+    """Set: its training can be repeated by anyone, noise and keys too; made for a study."""
 
     def check(self, samples: Samples) -> None:
         """Refuse images that it was not made for."""
         if samples.shape != self.shape:
             raise BadInput(
-                f"the model takes images of {_size(self.shape)}, not of {_size(samples.shape)}: load them with"
-                " --size and --channels to fit, or use another model."
+                f"the model takes images of {in_words(self.shape)}, not of {in_words(samples.shape)}: load them to"
+                " fit, or use another model."
             )
         if samples.labels.shape[1] not in (0, len(self.classes)):
             raise BadInput(
                 f"the model tells {len(self.classes)} classes apart, and the images have {samples.labels.shape[1]}:"
                 " use images of the same classes."
+            )
+        if samples.classes and samples.classes != self.classes and not all(name.isdecimal() for name in self.classes):
+            raise BadInput(
+                f"the model knows the classes {', '.join(self.classes)}, and the images are of"
+                f" {', '.join(samples.classes)}: use images of the same classes, by the same names."
             )
 
 
@@ -57,6 +67,8 @@ def write_model(path: Path, trained: Trained, scheme: dict[str, Any] | None = No
         "classes": trained.classes,
         "normalisation": vars(trained.normalisation),
         "features": trained.features,
+        "size": trained.size,
+        "seed": trained.seed,
         "scheme": scheme,
     }
     write_state(path, trained.network.state_dict(), about)
@@ -78,12 +90,13 @@ def read_model(path: Path) -> tuple[Trained, dict[str, Any] | None]:
         network.load_state_dict(tensors)
         names = tuple(map(str, classes))
         scheme, features = about["scheme"], about["features"]
-        if not isinstance(features, str | None):
+        size, seed = about["size"], about["seed"]
+        if not isinstance(features, str | None) or not all(isinstance(value, int | None) for value in (size, seed)):
             raise damaged
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError):
         raise damaged from None
     shape = (channels, height, width)
-    return Trained(network.eval(), about["architecture"], shape, names, known, features), scheme
+    return Trained(network.eval(), about["architecture"], shape, names, known, features, size, seed), scheme
 
 
 def _count(value: object) -> int:
@@ -96,8 +109,3 @@ def _number(value: object) -> float:
     if not isinstance(value, float) or not math.isfinite(value):
         raise ValueError(value)
     return value
-
-
-def _size(shape: tuple[int, int, int]) -> str:
-    channels, height, width = shape
-    return f"{height}×{width} with {channels} channel{'s' if channels > 1 else ''}"

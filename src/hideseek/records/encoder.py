@@ -30,6 +30,10 @@ class Encoder(ABC):
         """Encode every private image once, in a fresh random order."""
 
     @abstractmethod
+    def filled(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:
+        """Give the encoder with all filled in that it estimates from the private images: the scheme of its releases."""
+
+    @abstractmethod
     def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
         """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
 

@@ -86,3 +86,13 @@ class Samples:
             scale=self.scale if len(self.scale) == 1 else self.scale[rows],
             shift=self.shift if len(self.shift) == 1 else self.shift[rows],
         )
+
+
+def in_words(shape: tuple[int, int, int]) -> str:
+    """Say what images are like.
+
+    >>> in_words((1, 28, 28))
+    '28×28 with 1 channel'
+    """
+    channels, height, width = shape
+    return f"{height}×{width} with {channels} channel{'s' if channels > 1 else ''}"
