@@ -174,8 +174,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     asked = parser.parse_args()
     results = {
-        "small-resnet": epochs("small-resnet", 1280 if asked.quick else 7680, 5 if asked.quick else 15),
-        "resnet18": epochs("resnet18", 128 if asked.quick else 256, 1 if asked.quick else 7),
+        "small-resnet": epochs("small-resnet", 1280 if asked.quick else 2560, 5 if asked.quick else 41),
+        "resnet18": epochs("resnet18", 128, 1 if asked.quick else 9),
         "inference": inference(500 if asked.quick else 2000, 2 if asked.quick else 7),
     }
     print("\n".join(report(results)))

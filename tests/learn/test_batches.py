@@ -35,6 +35,7 @@ def test_an_epoch_can_be_taken_up_in_the_middle(first: int, monkeypatch: pytest.
     for epochs in (
         Shuffled(samples, 5, streams(seeded(1), 2, HERE)),
         Reencoded(samples, None, InstaHide(), 5, streams(seeded(1), 2, HERE)),
+        Reencoded(samples, None, InstaHide(), 5, streams(seeded(1), 2, HERE), alongside=True),
     ):
         whole, rest = list(epochs.epoch(1, 0)), list(epochs.epoch(1, first))
         assert len(whole) == 4

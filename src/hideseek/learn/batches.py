@@ -14,7 +14,7 @@ from hideseek.models.place import Place
 from hideseek.randomness import Randomness
 from hideseek.records import Encoder, Samples
 
-PIECE = 1 << 23  # pixels that are encoded at a time: 32 MiB of floats
+PIECE = 1 << 22  # pixels that are encoded at a time: 16 MiB of floats, which malloc hands out again untouched
 
 T = TypeVar("T")
 
@@ -47,7 +47,8 @@ class Shuffled:
 class Reencoded:
     """Private samples, encoded anew for every epoch under fresh keys, in a fresh order (InstaHide §4.1, §6).
 
-    They are made on another thread while the model computes. A resumed run makes an epoch's encodings again if its
+    Where the model computes on a device of its own, they are made on another thread meanwhile; on a processor that
+    would only disturb it, and they are made piece by piece between its steps. A resumed run makes an epoch's encodings again if its
     keys come from a seed; else they are lost with the process that drew them, and fresh ones fill the epoch.
     """
 
@@ -57,6 +58,8 @@ class Reencoded:
     batch: int
     keys: tuple[Randomness, ...]
     """One stream an epoch."""
+    alongside: bool = False
+    """Whether the model computes elsewhere."""
 
     @property
     def steps(self) -> int:
@@ -67,7 +70,7 @@ class Reencoded:
         """Give the batches of an epoch."""
         batches = max(1, PIECE // (self.batch * math.prod(self.private.shape)))
         pieces = self.encoder.encodings(self.private, self.public, again(self.keys[number]), batches * self.batch)
-        for piece_number, piece in enumerate(ahead(pieces)):
+        for piece_number, piece in enumerate(ahead(pieces) if self.alongside else pieces):
             for place in range(len(piece) // self.batch):
                 if piece_number * batches + place >= first:
                     rows = slice(place * self.batch, (place + 1) * self.batch)

@@ -144,7 +144,7 @@ def _batches(
     """Choose what the epochs are made of; only keys need chance, an order of batches is no secret."""
     if encoder is not None:
         keys = streams(chance, training.epochs, place)
-        return Reencoded(samples, public, encoder, training.batch, keys)
+        return Reencoded(samples, public, encoder, training.batch, keys, alongside=place.device.type != "cpu")
     if privacy is not None:
         return Sampled(samples, training.batch, streams(chance, training.epochs, place), NoiseSource(chance))
     return Shuffled(samples, training.batch, streams(seeded(seed), training.epochs, place))
