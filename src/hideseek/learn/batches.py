@@ -48,8 +48,9 @@ class Reencoded:
     """Private samples, encoded anew for every epoch under fresh keys, in a fresh order (InstaHide §4.1, §6).
 
     Where the model computes on a device of its own, they are made on another thread meanwhile; on a processor that
-    would only disturb it, and they are made piece by piece between its steps. A resumed run makes an epoch's encodings again if its
-    keys come from a seed; else they are lost with the process that drew them, and fresh ones fill the epoch.
+    would only disturb it, and they are made piece by piece between its steps. A resumed run makes an epoch's encodings
+    again if its keys come from a seed; else they are lost with the process that drew them, and fresh ones fill the
+    epoch.
     """
 
     private: Samples
