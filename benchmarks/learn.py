@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     asked = parser.parse_args()
     results = {
-        "small-resnet": epochs("small-resnet", 1280 if asked.quick else 2560, 5 if asked.quick else 41),
+        "small-resnet": epochs("small-resnet", 1280 if asked.quick else 5120, 5 if asked.quick else 25),
         "resnet18": epochs("resnet18", 128, 1 if asked.quick else 9),
         "inference": inference(500 if asked.quick else 2000, 2 if asked.quick else 7),
     }
