@@ -391,8 +391,10 @@ def said_3(ledger: Ledger, scale: Scale, name: Set) -> str:
         return float(result["tau"]) if result else math.nan
 
     long, least = "lengthened accuracy", BY_TAU[CLAIMED_TAU]
-    plain, claimed = accuracies(ledger, name, PLAIN, WAYS[0]), accuracies(ledger, name, least, WAYS[1])
-    verdict = "holds" if plain and claimed and mean(claimed) > mean(plain) - 2 else "does not hold"
+    plain, claimed = accuracies(ledger, name, PLAIN, WAYS[0]), [accuracies(ledger, name, least, way) for way in WAYS]
+    if not plain or not all(claimed):
+        return "Not measured yet.\n"
+    verdict = "holds" if max(map(mean, claimed)) > mean(plain) - 2 else "does not hold"
     said = f"""\
 In pairs: one encoding / re-encoded.
 
@@ -438,6 +440,8 @@ def said_4(ledger: Ledger, scale: Scale) -> str:
             own, union = (ledger.results(union_cell(parties, each)) for each in (PLAIN, hiding))
             if own and union:
                 gains.setdefault(hiding.row, []).append(union["accuracy"] - own["accuracy"])
+    if not gains:
+        return "Not measured yet.\n"
     worth = [row for row, values in gains.items() if min(values) > 0]
     listed = {row: f"{row} ({', '.join(f'{gain:+.1f}' for gain in values)})" for row, values in gains.items()}
     claims = ", ".join(f"{union - own:+.1f}" for own, union in TABLE_4.values())
