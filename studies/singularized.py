@@ -412,7 +412,7 @@ In pairs: one encoding / re-encoded.
 {said}\
 - **The published code** takes the radius from the features of a clamped noisy image. Here that keeps
   τ = {kept(PUBLISHED):.2g}, not 1e-6, and gives {at(PUBLISHED)}: hardly more hidden than by mixing, and as little
-  lost as the paper reports. (The 185 of FACTS.md is such a length among maps; among their averages it keeps
+  lost as the paper reports. (A radius of 185 is such a length among maps; among their averages it keeps
   τ = {kept(LITERAL):.2g} and gives {at(LITERAL)}.)
 - **Maps** have more dimensions for the same τ: averaged, they are features at {kept(MAPS[1e-4]) / 1e-4:.0f} τ.
   At 1e-4 they give {at(MAPS[1e-4])}, lengthened {at(MAPS[1e-4], long)}; at 1e-6 {at(MAPS[1e-6])}, lengthened
