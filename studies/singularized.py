@@ -168,7 +168,7 @@ def averaged_radius(scale: Scale, tau: float) -> float:
 def published_radius(scale: Scale) -> float:
     """Give the mean ‖φ(clamp(x + e)) − φ(x)‖, with e as long as Theorem 4.2 asks at τ = 1e-6 in the space of pixels.
 
-    The published code takes its radius so (FACTS.md): what the theorem demands, 1300 times the distance between two
+    The published code takes its radius so: what the theorem demands, 1300 times the distance between two
     images, is cut to [0, 1] before features are taken.
     """
     chance, extractor = seeded(0), efficientnet_lite0(scale.side)

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 import toys
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, Augmented, release_files
-from hideseek.hide.release_files import read_release, write_release
+from hideseek.hide.release_files import Given, read_release, release_digest, with_public, write_release
 from hideseek.hide.schemes import MECHANISMS, from_json, to_json
 from hideseek.hide.secret_files import read_secret
 from hideseek.randomness import secure, seeded
@@ -54,7 +54,7 @@ def test_what_is_read_is_what_hide_gives(name: str, tmp_path: Path) -> None:
     assert read.encoded.classes == private().classes
     assert read.encoded.normalisation == private().normalisation
     assert read.seed == 3
-    kept = read_secret(tmp_path / "secret", tmp_path / "out")
+    kept = read_secret(tmp_path / "secret", release_digest(tmp_path / "out"))
     for field in ("sources", "public_sources", "weights", "mask", "transforms"):
         one, other = getattr(kept, field), getattr(truth, field)
         assert one is other is None or torch.equal(one, other)
@@ -69,12 +69,14 @@ def test_a_release_tells_nothing_else(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["encoded-00000.safetensors", "release.json"]
     about = json.loads((tmp_path / "out" / "release.json").read_text())
     assert set(about) == {
-        *("format", "scheme", "rows", "shape", "classes", "normalisation", "public", "reproducible", "shards")
+        *("format", "scheme", "rows", "rounds", "shape", "classes", "normalisation", "public", "reproducible"),
+        *("given_away", "shards"),
     }
+    assert about["given_away"] == []
     assert about["reproducible"] is False
     assert set(about["shards"][0]) == {"rows", "blake3"}
     assert set(load_file(tmp_path / "out" / "encoded-00000.safetensors")) == {"images", "labels"}
-    secret = read_secret(tmp_path / "secret", tmp_path / "out")
+    secret = read_secret(tmp_path / "secret", release_digest(tmp_path / "out"))
     assert secret.mask is not None
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
     for tensor in (secret.sources, secret.public_sources, secret.weights, secret.mask):
@@ -126,10 +128,10 @@ def test_a_secret_of_another_release_is_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / name, tmp_path / f"{name}.secret")
     with pytest.raises(BadInput, match="belongs to another release"):
-        read_secret(tmp_path / "one.secret", tmp_path / "two")
+        read_secret(tmp_path / "one.secret", release_digest(tmp_path / "two"))
     (tmp_path / "one.secret").write_bytes(b"nothing")
     with pytest.raises(BadInput, match="not a secret"):
-        read_secret(tmp_path / "one.secret", tmp_path / "one")
+        read_secret(tmp_path / "one.secret", release_digest(tmp_path / "one"))
 
 
 @pytest.fixture
@@ -328,3 +330,48 @@ def test_memory_stays_bounded_however_large_the_set_is(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
     assert float(ran.stdout) < 160, "MiB"
     assert len(read_release(tmp_path / "out").encoded) == count
+
+
+def test_rounds_follow_each_other_and_what_is_given_away_is_read(tmp_path: Path) -> None:
+    arguments = (ENCODERS["singularized-mixup"], private(), None)
+    give_away: tuple[Given, ...] = ("sources", "weights")
+    write_release(*arguments, seeded(1), tmp_path / "out", tmp_path / "secret", rounds=3, give_away=give_away)
+    release = read_release(tmp_path / "out")
+    truth = read_secret(tmp_path / "secret", release_digest(tmp_path / "out"))
+    count = len(private())
+    assert release.rounds == 3
+    assert len(release.encoded) == 3 * count
+    assert release.weights is not None
+    assert release.sources is not None
+    assert torch.equal(release.weights, truth.weights)
+    assert torch.equal(release.sources, truth.sources)
+    for start in range(0, 3 * count, count):  # every image is first in one row of every round
+        assert sorted(release.sources[start : start + count, 0].tolist()) == list(range(count))
+    in_memory, _ = ENCODERS["singularized-mixup"].hide(private(), None, seeded(1), rounds=3)
+    assert torch.equal(in_memory.encoded.images, release.encoded.images)
+    assert in_memory.rounds == 3
+
+
+def test_no_round_is_one_sentence() -> None:
+    with pytest.raises(BadInput, match="one round or more"):
+        ENCODERS["mixup"].hide(private(), None, secure(), rounds=0)
+
+
+def test_only_the_public_images_that_were_mixed_in_are_put_beside_a_release(tmp_path: Path) -> None:
+    constants = private().normalisation
+    public, others, larger = (
+        dataclasses.replace(images, normalisation=constants)
+        for images in (toys.images(9, seed=1), toys.images(9, seed=2), toys.images(9, height=9, seed=1))
+    )
+    write_release(ENCODERS["instahide-cross"], private(), public, secure(), tmp_path / "out")
+    release = read_release(tmp_path / "out")
+    assert with_public(release, tmp_path / "out", public).public is public
+    with pytest.raises(BadInput, match="not the 9 public images"):
+        with_public(release, tmp_path / "out", others)
+    with pytest.raises(BadInput, match="cannot be in a release of"):
+        with_public(release, tmp_path / "out", larger)
+    with pytest.raises(BadInput, match="normalised otherwise"):
+        with_public(release, tmp_path / "out", toys.images(9, seed=1))
+    write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "inside")
+    with pytest.raises(BadInput, match="no public images were mixed"):
+        with_public(release, tmp_path / "inside", public)

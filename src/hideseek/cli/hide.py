@@ -11,7 +11,7 @@ from hideseek.cli.images import public_images, training_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
-from hideseek.hide.release_files import write_release
+from hideseek.hide.release_files import Given, write_release
 from hideseek.randomness import secure, seeded
 from hideseek.records import Samples
 
@@ -44,10 +44,14 @@ class Hide(Generic[S]):
     features: str | None = None
     """Hide features instead of images: of efficientnet-lite0 (pretrained), or of a model that hideseek trained."""
     geometry: Geometry = field(default_factory=Geometry)
+    rounds: int = 1
+    """Encode every image so many times, as re-encoding for every epoch does; attackers see all rounds."""
     seed: int | None = None
     """For studies only: draw all keys from this number. Anyone can then take the masks off."""
     keep_secret: Path | None = None
     """For studies only: a file, readable by you alone, for the truth: private images, sources, weights and masks."""
+    give_away: tuple[Given, ...] = ()
+    """For studies only: what an attacker knows besides: the weights of every row, or which images are in it."""
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -78,11 +82,14 @@ def hide(asked: Hide[MixingEncoder]) -> None:
     )
     encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     chance = secure() if asked.seed is None else seeded(asked.seed)
-    write_release(encoder, private, _public(asked, private), chance, asked.out, asked.keep_secret)
+    public = _public(asked, private)
+    write_release(encoder, private, public, chance, asked.out, asked.keep_secret, asked.rounds, asked.give_away)
     size = sum(path.stat().st_size for path in asked.out.iterdir())
     print(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
     if asked.seed is not None:
         print(f"Its keys come from the seed {asked.seed}: it is for studies, and protects nothing.")
+    if asked.give_away:
+        print(f"It gives the {' and the '.join(asked.give_away)} away: it is for studies, and protects less.")
     if asked.keep_secret is not None:
         print(f"The truth behind it is in {asked.keep_secret}: never share it.")
     print(f"Look at it:  hideseek show {asked.out}")

@@ -25,6 +25,16 @@ class Augmented(MixingEncoder):
         if isinstance(self.scheme, Augmented):
             raise BadInput("images are moved once before they are mixed: put both movements into one geometry.")
 
+    @property
+    def masked(self) -> bool:
+        """Tell what the scheme says."""
+        return self.scheme.masked
+
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell what the scheme says."""
+        return self.scheme.meets
+
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Write the scheme's recipe, with moved images."""
         recipe = self.scheme.recipe(private, public, chance)

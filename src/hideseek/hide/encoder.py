@@ -11,7 +11,7 @@ from torch import Tensor
 from hideseek.errors import BadInput
 from hideseek.hide.blend import blender
 from hideseek.hide.follow import follow
-from hideseek.hide.recipe import Recipe
+from hideseek.hide.recipe import Recipe, one_after_another
 from hideseek.randomness import Randomness
 from hideseek.records import EncodedRelease, Encoder, Samples
 from hideseek.records.samples import in_words
@@ -21,16 +21,23 @@ from hideseek.records.secret import MixingSecret
 class MixingEncoder(Encoder):
     """An encoder that mixes images; a scheme is what recipe it writes."""
 
+    @property
+    def masked(self) -> bool:
+        """Tell whether signs are flipped at random."""
+        return False
+
     @abstractmethod
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw who meets whom, with what weights and in which order."""
 
-    def hide(self, private: Samples, public: Samples | None, chance: Randomness) -> tuple[EncodedRelease, MixingSecret]:
-        """Encode every private image once, under fresh keys, in a fresh random order."""
-        recipe = checked_recipe(self, private, public, chance)
+    def hide(
+        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+    ) -> tuple[EncodedRelease, MixingSecret]:
+        """Encode every private image once a round, under fresh keys, in a fresh random order."""
+        recipe = checked_recipe(self, private, public, chance, rounds)
         batch = follow(recipe, private, public, chance)
         used = public if recipe.public_sources.shape[1] else None
-        release = EncodedRelease(batch.encoded, recipe.scheme, used, seed=chance.seed)
+        release = EncodedRelease(batch.encoded, recipe.scheme, used, rounds, seed=chance.seed)
         return release, MixingSecret(
             private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
         )
@@ -98,13 +105,22 @@ def joined(first: Samples, second: Samples | None) -> Samples:
     return Samples(images, torch.empty(len(images), 0), scale, shift, normalisation=first.normalisation)
 
 
-def checked_recipe(encoder: MixingEncoder, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
-    """Write the recipe, after the checks that all schemes share, with its rows in a fresh random order."""
+def checked_recipe(
+    encoder: MixingEncoder, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+) -> Recipe:
+    """Write the recipe, after the checks that all schemes share, each round's rows in a fresh random order."""
     if len(private) < 2:
         raise BadInput(f"hiding needs at least two images to mix, and there are {len(private)}: add images.")
     check_shapes(private, public, "public")
-    recipe = encoder.recipe(private, public, chance)
-    return recipe.rows(chance.permutation(len(recipe)))
+    if rounds < 1:
+        raise BadInput(f"every image is encoded in one round or more, not in {rounds}.")
+    written: list[Recipe] = []
+    for _ in range(rounds):
+        scheme = written[0].scheme if written else encoder  # what it estimated once, it need not estimate again
+        assert isinstance(scheme, MixingEncoder)  # noqa: S101 (a scheme fills in itself)
+        recipe = scheme.recipe(private, public, chance)
+        written.append(recipe.rows(chance.permutation(len(recipe))))
+    return one_after_another(written)
 
 
 def check_shapes(images: Samples, others: Samples | None, kind: str) -> None:

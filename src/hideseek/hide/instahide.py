@@ -34,6 +34,16 @@ class InstaHide(MixingEncoder):
     def __post_init__(self) -> None:
         check_settings(self.k, self.k_private, self.largest, self.private_share)
 
+    @property
+    def masked(self) -> bool:
+        """Tell that signs are flipped at random."""
+        return True
+
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+        return (self.k, 0) if self.k_private is None else (self.k_private, self.k - self.k_private)
+
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""
         sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)
@@ -52,6 +62,16 @@ class PairInstaHide(MixingEncoder):
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise BadInput(f"alpha must be between 0 and 1, not {self.alpha}.")
+
+    @property
+    def masked(self) -> bool:
+        """Tell that signs are flipped at random."""
+        return True
+
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+        return 2, 0
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners."""

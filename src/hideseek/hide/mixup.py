@@ -32,6 +32,11 @@ class Mixup(MixingEncoder):
             raise BadInput(f"Mixup with k = {self.k} would share the images as they are: set k to 2 or more.")
         check_settings(self.k, self.k_private, self.largest, 0)
 
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+        return (self.k, 0) if self.k_private is None else (self.k_private, self.k - self.k_private)
+
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""
         sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)

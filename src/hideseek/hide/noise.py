@@ -33,6 +33,11 @@ class Laplace(MixingEncoder):
         if self.scale is not None and not 0 < self.scale < math.inf:
             raise BadInput(f"scale must be positive and finite, not {self.scale}.")
 
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+        return 1, 0
+
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Fill in the scale."""
         rows = len(private)

@@ -1,8 +1,10 @@
 """A recipe says how every row of a release is made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
@@ -61,6 +63,23 @@ class Recipe:
             label_weights=None if self.label_weights is None else self.label_weights[rows],
             noise=self.noise and replace(self.noise, weights=self.noise.weights[rows]),
         )
+
+
+def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
+    """Join the recipes of one scheme's rounds."""
+    first, *others = recipes
+    if not others:
+        return first
+    noises = [recipe.noise.weights for recipe in recipes if recipe.noise is not None]
+    labels = [recipe.label_weights for recipe in recipes if recipe.label_weights is not None]
+    return replace(
+        first,
+        sources=torch.cat([recipe.sources for recipe in recipes]),
+        weights=torch.cat([recipe.weights for recipe in recipes]),
+        public_sources=torch.cat([recipe.public_sources for recipe in recipes]),
+        label_weights=torch.cat(labels) if labels else None,
+        noise=first.noise and replace(first.noise, weights=torch.cat(noises)),
+    )
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,17 @@
 """Releases on disk: a folder of safetensors shards, with release.json beside them, written last.
 
-What the folder holds is what an attacker may see: no source, weight, mask, file name, date or machine. The checksums
-find damage, not forgery: whoever can change a shard can change release.json too.
+What the folder holds is what an attacker may see: no mask, file name, date or machine, and no source or weight unless a
+study of a stronger attacker gives them away. The checksums find damage, not forgery: whoever can change a shard can
+change release.json too.
 """
 
 import hashlib
 import json
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from blake3 import blake3
@@ -28,11 +29,13 @@ from hideseek.hide.secret_files import SecretWriter
 from hideseek.progress import track
 from hideseek.randomness import Randomness
 from hideseek.records import EncodedRelease, Normalisation, Samples
+from hideseek.records.samples import in_words
 
 FORMAT = 1
 SHARD = 1 << 25  # bytes of images, about: a block for each of two threads
 WRITERS = 2  # shards that are hashed and written while the next one is made
 ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
+Given = Literal["weights", "sources"]  # what a stronger attacker may be told
 
 
 def write_release(
@@ -42,21 +45,26 @@ def write_release(
     chance: Randomness,
     folder: Path,
     secret: Path | None = None,
+    rounds: int = 1,
+    give_away: tuple[Given, ...] = (),
 ) -> None:
-    """Encode every private image once, shard by shard, so that memory stays bounded however large the set is.
+    """Encode every private image once a round, shard by shard, so that memory stays bounded however large the set is.
 
-    Whatever happens, `folder` is either complete or not there. `secret`, for research, gets the truth.
+    Whatever happens, `folder` is either complete or not there. `secret`, for research, gets the truth; `give_away`,
+    for research too, puts what a stronger attacker would know into the release.
     """
-    recipe = checked_recipe(encoder, private, public, chance)
+    recipe = checked_recipe(encoder, private, public, chance, rounds)
     pixels = math.prod(private.shape)
     need_space(folder, 4 * len(recipe) * (pixels + private.labels.shape[1]))
     with SecretWriter(secret, folder, recipe, private) as keeper, new_folder(folder) as partial:
-        shards = _write_shards(recipe, private, public, chance, partial, keeper)
+        shards = _write_shards(recipe, private, public, chance, partial, keeper, give_away)
         used = public if recipe.public_sources.shape[1] else None
         about = {
             "format": FORMAT,
             "scheme": to_json(recipe.scheme),
             "rows": len(recipe),
+            "rounds": rounds,
+            "given_away": sorted(give_away),
             "shape": list(private.shape),
             "classes": list(private.classes) or private.labels.shape[1],
             "normalisation": asdict(private.normalisation),
@@ -78,6 +86,7 @@ def _write_shards(
     chance: Randomness,
     folder: Path,
     keeper: SecretWriter,
+    give_away: tuple[Given, ...],
 ) -> list[dict[str, Any]]:
     """Make and write the shards, each while the ones before it are hashed and written."""
     pixels = math.prod(private.shape)
@@ -92,7 +101,8 @@ def _write_shards(
                 written[number - WRITERS - 1].result()  # its buffer is free again
             batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)], blend)
             keeper.keep(start, batch)
-            written.append(writer.submit(_write_shard, folder / _shard(number), batch))
+            given: dict[str, torch.Tensor] = {name: getattr(part, name) for name in give_away}
+            written.append(writer.submit(_write_shard, folder / _shard(number), batch, given))
         return [shard.result() for shard in written]
 
 
@@ -100,8 +110,8 @@ def _shard(number: int) -> str:
     return f"encoded-{number:05d}.safetensors"
 
 
-def _write_shard(path: Path, batch: Batch) -> dict[str, Any]:
-    tensors = {"images": batch.encoded.images, "labels": batch.encoded.labels}
+def _write_shard(path: Path, batch: Batch, given: dict[str, torch.Tensor]) -> dict[str, Any]:
+    tensors = {"images": batch.encoded.images, "labels": batch.encoded.labels, **given}
     digest = write_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
     return {"rows": len(batch.encoded), "blake3": digest}
 
@@ -119,24 +129,70 @@ def read_release(folder: Path) -> EncodedRelease:
     """Read a release, after checking all of it: version, checksums, shapes, finite values, labels."""
     about = _about(folder)
     names = about["classes"] if isinstance(about["classes"], list) else []
-    classes = len(names) or about["classes"]
-    row_bytes = 4 * (math.prod(about["shape"]) + classes)
+    scheme = from_json(about["scheme"])
+    wanted = _wanted(about, scheme)
+    row_bytes = sum(torch.empty(0, dtype=dtype).element_size() * math.prod(shape) for dtype, shape in wanted.values())
     for number, shard in enumerate(about["shards"]):  # before room is made for what a stranger only claims to have
         path = folder / _shard(number)
         if not path.is_file() or path.stat().st_size < shard["rows"] * row_bytes:
             raise BadInput(f"{path} is damaged: get the release again from where it came.")
-    images, labels = torch.empty(about["rows"], *about["shape"]), torch.empty(about["rows"], classes)
+    whole = {name: torch.empty(about["rows"], *shape, dtype=dtype) for name, (dtype, shape) in wanted.items()}
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
-        path = folder / _shard(number)
-        tensors = _checked_shard(path, shard, (tuple(images.shape[1:]), tuple(labels.shape[1:])))
+        tensors = _checked_shard(folder / _shard(number), shard, wanted)
         stop = start + shard["rows"]
-        images[start:stop], labels[start:stop] = tensors["images"], tensors["labels"]
+        for name, tensor in tensors.items():
+            whole[name][start:stop] = tensor
         start = stop
     encoded = Samples(
-        images, labels, classes=tuple(names), normalisation=_normalisation(about["normalisation"], about["shape"][0])
+        whole["images"],
+        whole["labels"],
+        classes=tuple(names),
+        normalisation=_normalisation(about["normalisation"], about["shape"][0]),
     )
-    return EncodedRelease(encoded, from_json(about["scheme"]), seed=about.get("seed"))
+    rounds, weights, sources = about.get("rounds", 1), whole.get("weights"), whole.get("sources")
+    return EncodedRelease(encoded, scheme, None, rounds, weights, sources, seed=about.get("seed"))
+
+
+def release_digest(folder: Path) -> str:
+    """Give what a release is known by: the SHA-256 of its release.json, which has the checksums of all the rest."""
+    path = folder / "release.json"
+    if not path.is_file():
+        raise BadInput(f"{folder} is not a complete release, since it has no release.json: name the release's folder.")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def with_public(release: EncodedRelease, folder: Path, public: Samples) -> EncodedRelease:
+    """Put the public images that were mixed in beside a release, after checking that these are they."""
+    used = _about(folder)["public"]
+    if used is None:
+        raise BadInput(f"no public images were mixed into {folder}: leave out --public.")
+    if public.shape != release.encoded.shape:
+        raise BadInput(
+            f"public images of {in_words(public.shape)} cannot be in a release of {in_words(release.encoded.shape)}:"
+            " give the --size that it was made with."
+        )
+    if public.normalisation != release.encoded.normalisation:
+        raise BadInput("the public images are normalised otherwise than the release: use its own constants.")
+    if digest(public) != used["blake3"]:
+        raise BadInput(
+            f"these are not the {used['images']:,} public images that were mixed into {folder}: name the same set, with"
+            " the same --size."
+        )
+    return replace(release, public=public)
+
+
+def _wanted(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+    """Give the tensors of a shard: their types, and the shape of a row."""
+    classes = len(about["classes"]) if isinstance(about["classes"], list) else about["classes"]
+    private, public = scheme.meets
+    kinds = {
+        "images": (torch.float32, tuple(about["shape"])),
+        "labels": (torch.float32, (classes,)),
+        "weights": (torch.float32, (private + public,)),
+        "sources": (torch.int64, (private,)),
+    }
+    return {name: kinds[name] for name in ("images", "labels", *about.get("given_away", ()))}
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -176,6 +232,11 @@ def _has_form(about: Any) -> bool:
             and (_counts(about["classes"]) or _names(about["classes"]))
             and about["reproducible"] == ("seed" in about)
             and type(about.get("seed", 0)) is int
+            and set(about.get("given_away", ())) <= {"weights", "sources"}
+            and _counts(about.get("rounds", 1))
+            and about.get("rounds", 1) > 0
+            and about["rows"] % about.get("rounds", 1) == 0
+            and (about["public"] is None or isinstance(about["public"]["blake3"], str))
             and isinstance(about["normalisation"], dict)
             and "scheme" in about
         )
@@ -195,7 +256,9 @@ def _normalisation(about: dict[str, Any], channels: int) -> Normalisation:
     return Normalisation(kind, tuple(mean or ()), tuple(std or ()))
 
 
-def _checked_shard(path: Path, shard: dict[str, Any], shapes: tuple[tuple[int, ...], ...]) -> dict[str, torch.Tensor]:
+def _checked_shard(
+    path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+) -> dict[str, torch.Tensor]:
     """Read one shard and check it; the bytes that are hashed are the bytes that are used."""
     damaged = BadInput(f"{path} is damaged: get the release again from where it came.")
     try:
@@ -205,11 +268,12 @@ def _checked_shard(path: Path, shard: dict[str, Any], shapes: tuple[tuple[int, .
         tensors = load(content)
     except (OSError, SafetensorError):
         raise damaged from None
-    wanted = {"images": (shard["rows"], *shapes[0]), "labels": (shard["rows"], *shapes[1])}
-    if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != wanted:
+    shapes = {name: (shard["rows"], *shape) for name, (_, shape) in wanted.items()}
+    if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != shapes:
         raise BadInput(f"{path} does not hold images and labels of the shapes that release.json states.")
-    if any(tensor.dtype != torch.float32 or not tensor.isfinite().all() for tensor in tensors.values()):
-        raise BadInput(f"{path} holds numbers that are not finite 32-bit floats: do not use this release.")
+    for name, tensor in tensors.items():
+        if tensor.dtype != wanted[name][0] or (tensor.is_floating_point() and not tensor.isfinite().all()):
+            raise BadInput(f"{path} holds numbers that are not finite 32-bit floats: do not use this release.")
     labels = tensors["labels"]
     if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
         raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")

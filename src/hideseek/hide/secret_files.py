@@ -1,7 +1,6 @@
 """The truth behind a release, in one file for its owner's eyes; kept only where research asks for it."""
 
 import glob
-import hashlib
 import json
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -94,8 +93,8 @@ class SecretWriter:
         self._stack.__exit__(kind, error, trace)
 
 
-def read_secret(path: Path, folder: Path) -> MixingSecret:
-    """Read the secret of the release in `folder`; one that belongs to another release is refused."""
+def read_secret(path: Path, release: str) -> MixingSecret:
+    """Read the secret of the release with this digest; one that belongs to another release is refused."""
     try:
         with safe_open(path, "pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
@@ -114,9 +113,6 @@ def read_secret(path: Path, folder: Path) -> MixingSecret:
         secret = MixingSecret(private, **keys)  # type: ignore[arg-type]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         raise BadInput(f"{path} is not a secret that hideseek wrote, or it is damaged.") from None
-    about_release = folder / "release.json"
-    if not about_release.is_file():
-        raise BadInput(f"{folder} is not a complete release, since it has no release.json: name the release's folder.")
-    if metadata.get("release") != hashlib.sha256(about_release.read_bytes()).hexdigest():
-        raise BadInput(f"{path} belongs to another release than {folder}: name the secret that was kept with it.")
+    if metadata.get("release") != release:
+        raise BadInput(f"{path} belongs to another release: name the secret that was kept with it.")
     return secret

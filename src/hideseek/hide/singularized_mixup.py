@@ -88,6 +88,11 @@ class SingularizedMixup(MixingEncoder):
         if self.radius is not None and not 0 <= self.radius < math.inf:
             raise BadInput(f"radius must be finite and not negative, and is {self.radius}.")
 
+    @property
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+        return 2, 0
+
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Fill in the radius, draw partners and weights."""
         rows = len(private)

@@ -25,9 +25,21 @@ class Encoder(ABC):
     encoder with all that was estimated from the private images filled in, so an attacker can make encodings like it.
     """
 
+    @property
     @abstractmethod
-    def hide(self, private: Samples, public: Samples | None, chance: Randomness) -> tuple[EncodedRelease, MixingSecret]:
-        """Encode every private image once, in a fresh random order."""
+    def masked(self) -> bool:
+        """Tell whether signs are flipped at random, so that only absolute values are known."""
+
+    @property
+    @abstractmethod
+    def meets(self) -> tuple[int, int]:
+        """Tell how many private and how many public images meet in a row."""
+
+    @abstractmethod
+    def hide(
+        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+    ) -> tuple[EncodedRelease, MixingSecret]:
+        """Encode every private image once a round, in a fresh random order."""
 
     @abstractmethod
     def filled(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:

@@ -1,0 +1,115 @@
+"""Evidence on disk: a folder with claims.safetensors, and evidence.json beside it, written last."""
+
+import dataclasses
+import json
+import math
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from hideseek.errors import BadInput
+from hideseek.files import need_space, new_file
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, Reconstruction, Uncovered
+
+FORMAT = 1
+CLAIMS: dict[str, type[Claim]] = {
+    "reconstruction": Reconstruction,
+    "uncovered": Uncovered,
+    "links": Links,
+    "masks": Masks,
+    "attribution": Attribution,
+}
+_NAMES = {kind: name for name, kind in CLAIMS.items()}
+
+
+@dataclass(frozen=True)
+class Found:
+    """Evidence with where it comes from: which attack, with what settings, on which release."""
+
+    evidence: Evidence
+    attack: str
+    release: str  # its digest
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+
+def write_evidence(found: Found, folder: Path) -> None:
+    """Write evidence into a folder that is there; what is there already under these names is replaced."""
+    tensors: dict[str, torch.Tensor] = {}
+    claims = []
+    for number, claim in enumerate(found.evidence.claims):
+        about: dict[str, Any] = {"kind": _NAMES[type(claim)]}
+        for name, value in _parts(claim).items():
+            if isinstance(value, torch.Tensor):
+                tensors[f"{number}.{name}"] = value.contiguous().cpu()
+            else:
+                about[name] = value
+        claims.append(about)
+    content = save(tensors)
+    need_space(folder, len(content))
+    about = {
+        "format": FORMAT,
+        "attack": found.attack,
+        "settings": dict(found.settings),
+        "release": found.release,
+        **({} if found.seed is None else {"seed": found.seed}),
+        "seconds": round(found.evidence.seconds, 3),
+        "memory": found.evidence.memory,
+        "remarks": dict(found.evidence.remarks),
+        "claims": claims,
+    }
+    text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
+    with new_file(folder / "claims.safetensors") as file:
+        file.write(content)
+    with new_file(folder / "evidence.json") as file:
+        file.write(text)
+
+
+def read_evidence(folder: Path) -> Found:
+    """Read evidence, after checking that it is whole and that its claims have the form they should."""
+    path = folder / "evidence.json"
+    if not path.is_file():
+        raise BadInput(f"{folder} holds no evidence, since it has no evidence.json: name what `hideseek seek` wrote.")
+    damaged = BadInput(f"the evidence in {folder} is damaged: run the attack again.")
+    try:
+        about = json.loads(path.read_text("utf-8"))
+        tensors = load((folder / "claims.safetensors").read_bytes())
+        if about["format"] > FORMAT:
+            raise BadInput(f"{path} has the format {about['format']}, newer than {FORMAT}: update hideseek.")
+        claims = tuple(_claim(number, described, tensors) for number, described in enumerate(about["claims"]))
+        evidence = Evidence(claims, about["remarks"], float(about["seconds"]), int(about["memory"]))
+        return Found(evidence, str(about["attack"]), str(about["release"]), about["settings"], about.get("seed"))
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError):
+        raise damaged from None
+
+
+def _parts(claim: Claim) -> dict[str, Any]:
+    return {field.name: getattr(claim, field.name) for field in dataclasses.fields(claim)}
+
+
+def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Claim:
+    """Build a claim from its tensors and its other fields; a shape that does not fit is a ValueError."""
+    kind = CLAIMS[described["kind"]]
+    values: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
+    for name, hint in typing.get_type_hints(kind).items():
+        if not hasattr(hint, "dim_str"):  # no tensor
+            values[name] = described[name]
+            continue
+        tensor = values[name] = tensors[f"{number}.{name}"]
+        if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes or not tensor.isfinite().all():
+            raise ValueError(name)
+        names = hint.dim_str.split()
+        if len(names) != tensor.ndim or any(
+            sizes.setdefault(n, s) != s for n, s in zip(names, tensor.shape, strict=True)
+        ):
+            raise ValueError(name)
+    if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
+        raise ValueError
+    return kind(**values)

@@ -1,0 +1,68 @@
+"""Running an attack: what it needs is checked first, and what it cost is written into its evidence."""
+
+import os
+import threading
+import time
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from hideseek.errors import BadInput
+from hideseek.randomness import Randomness
+from hideseek.records import Attack, Evidence, Release
+
+EVERY = 0.02  # seconds between two looks at the memory
+WANTED = {  # what a field is, and how its owner gets it
+    "public": "the public images that were mixed in (--public ADDRESS)",
+    "own": "images of the attacker's own to try things on (--own ADDRESS)",
+    "weights": "the weights of every row: hide with --give-away weights",
+    "sources": "to know which private images are in a row: hide with --give-away sources",
+}
+
+
+def run(attack: Attack[Release], release: Release, chance: Randomness) -> Evidence:
+    """Let an attack loose on a release, and say how many seconds and how much memory it took."""
+    check(attack, release)
+    with _Memory() as memory:
+        started = time.monotonic()
+        evidence = attack.seek(release, chance)
+        seconds = time.monotonic() - started
+    return replace(evidence, seconds=seconds, memory=memory.most)
+
+
+def check(attack: Attack[Release], release: Release) -> None:
+    """Refuse a release of another kind, or one that lacks what the attack needs."""
+    if not isinstance(release, attack.sees):
+        raise BadInput(f"this attack is on a {attack.sees.__name__}, not on a {type(release).__name__}.")
+    missing = [WANTED[field] for field in attack.needs if getattr(release, field) is None]
+    if missing:
+        raise BadInput(f"this attack needs {' and '.join(missing)}.")
+
+
+class _Memory:
+    """Watches how much memory the process has, on a thread of its own; torch's memory is the process's too."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process(os.getpid())
+        self._before = self._process.memory_info().rss
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.most = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while True:
+            self.most = max(self.most, self._process.memory_info().rss - self._before)
+            if self._done.wait(EVERY):
+                return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
