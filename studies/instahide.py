@@ -1,10 +1,12 @@
 """InstaHide (Huang, Song, Li and Arora 2020): what it claims, measured.
 
+Attacks: Table 1, Figures 2, 6, 7, 8, Table 4 and §9; see `instahide_attacks.py`.
+
 Accuracy: Table 2, Figure 3, Figure 4. The claim is how much accuracy is lost against vanilla training in the same
 set-up; `--scale cpu` uses the full training sets with a small network and few epochs, so its vanilla accuracy is lower
 than the paper's, and so is everybody's.
 
-    python studies/instahide.py                     everything, on a processor (about two hours on two cores)
+    python studies/instahide.py                     everything, on a processor (about three hours on two cores)
     python studies/instahide.py --only table2       one item
     python studies/instahide.py --scale paper       the paper's networks and epochs, for a GPU
 """
@@ -16,6 +18,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Literal
 
+import instahide_attacks
+import instahide_findings
 import tyro
 from ledger import HERE, Ledger, Study, Trial, chosen, table
 
@@ -127,7 +131,7 @@ def inside(k: int) -> InstaHide:
 
 
 def trials(scale: Scale) -> Iterator[Trial]:
-    """List what is to be measured; what two items share is named once."""
+    """List what is to be measured of accuracy; what two items share is named once."""
     for name in SETS:
         for row, (method, claims) in TABLE_2.items():
             if claims or scale.model != scale.masked_model:  # the paper's size needs no comparison of our own
@@ -190,7 +194,7 @@ def main() -> None:
     ledger = Ledger.open(path, "InstaHide")
     scale = SCALES[asked.scale]
     try:
-        ledger.measure(chosen(trials(scale), asked.only))
+        ledger.measure(chosen([*trials(scale), *instahide_attacks.trials(asked.scale)], asked.only))
     finally:
         render(ledger, scale, path)
 
@@ -210,6 +214,7 @@ def render(ledger: Ledger, scale: Scale, path: Path) -> None:
             for number, file in figures.items()
             if file.exists()
         ),
+        *instahide_findings.sections(ledger, path),
     ]
     path.with_suffix(".md").write_text("\n".join(parts))
 

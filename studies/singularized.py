@@ -1,5 +1,7 @@
 """Singularized Mixup ("Augmented Mixup Procedure for Privacy-Preserving Collaborative Training"): its claims, measured.
 
+Attacks: Table 1, the linear one (`singularized_attacks.py`).
+
 Accuracy: Table 3, one party, and Table 4, many. Parties share features of a public network, hidden at the radius that
 Theorem 4.2 asks for in the space that is shared; what was trained on them is tested on clean features.
 
@@ -17,9 +19,10 @@ from statistics import mean, stdev
 from typing import Any, Literal
 
 import numpy as np
+import singularized_attacks
 import torch
 import tyro
-from ledger import HERE, Ledger, Study, Trial, table
+from ledger import HERE, Ledger, Study, Trial, chosen, table
 from torch import Tensor, nn
 
 from hideseek.data import load, normalise, split_evenly
@@ -312,7 +315,7 @@ def main() -> None:
     path = asked.json or HERE / "results" / f"singularized-{asked.scale}.json"
     ledger, scale = Ledger.open(path, "Singularized Mixup"), SCALES[asked.scale]
     try:
-        ledger.measure([trial for trial in trials(scale) if not asked.only or trial.item in asked.only])
+        ledger.measure(chosen([*trials(scale), *singularized_attacks.trials(asked.scale)], asked.only))
     finally:
         render(ledger, scale, path)
 
@@ -322,11 +325,12 @@ def render(ledger: Ledger, scale: Scale, path: Path) -> None:
     picture = path.with_name(f"{path.stem}-table3.png")
     figure_3(ledger, picture)
     parts = [
-        f"# {ledger.title}: accuracy\n\nEvery figure is in `{path.name}`, with its settings, seed and commit.\n",
+        f"# {ledger.title}\n\nEvery figure is in `{path.name}`, with its settings, seed and commit.\n",
         how(scale),
         f"![Accuracy over τ]({picture.name})\n",
         *(f"## Table 3, {NAMES[name]}\n\n{table_3(ledger, name)}\n{said_3(ledger, scale, name)}" for name in SETS),
         f"## Table 4, CIFAR-10\n\n{table_4(ledger)}\n{said_4(ledger, scale)}",
+        singularized_attacks.section(ledger, path),
     ]
     path.with_suffix(".md").write_text("\n".join(parts))
 

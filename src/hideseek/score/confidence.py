@@ -12,6 +12,7 @@ from hideseek.randomness import Randomness
 
 DRAWS = 2000
 FEWEST = 5  # below that an interval says nothing
+BLOCK = 1 << 18  # numbers that are drawn at a time
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ def interval(
         counts = np.bincount(place.numpy(), minlength=len(names)).astype(np.float64)
     units = len(sums)
     means = np.empty(DRAWS)
-    for draw in range(DRAWS):
-        rows = chance.integers(units, units).numpy()
-        means[draw] = sums[rows].sum() / counts[rows].sum()
+    step = max(1, BLOCK // units)
+    for start in range(0, DRAWS, step):
+        rows = chance.integers(units, min(step, DRAWS - start), units).numpy()
+        means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(float(finite.mean()), float(low), float(high), units, confidence)

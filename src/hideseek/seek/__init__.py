@@ -3,8 +3,28 @@
 from typing import Any
 
 from hideseek.records import Attack
+from hideseek.seek.averaging import AverageKnown, AverageSearch
+from hideseek.seek.braverman import Braverman
+from hideseek.seek.demask import Demask
+from hideseek.seek.distinguish import Distinguish
+from hideseek.seek.linear_inversion import LinearInversion
+from hideseek.seek.mixup_pairs import MixupPairs
+from hideseek.seek.mixup_public import MixupPublic
+from hideseek.seek.public_search import PublicSearch
 from hideseek.seek.run import run
 
-ATTACKS: dict[str, Attack[Any]] = {}
+ATTACKS: dict[str, Attack[Any]] = {
+    # InstaHide (Huang et al. 2020)
+    "mixup-pairs": MixupPairs(),
+    "mixup-public": MixupPublic(),
+    "braverman": Braverman(),
+    "demask": Demask(),
+    "average-known": AverageKnown(),
+    "average-search": AverageSearch(),
+    "public-search": PublicSearch(),
+    "distinguish": Distinguish(),
+    # Singularized Mixup
+    "linear-inversion": LinearInversion(),
+}
 
 __all__ = ["ATTACKS", "run"]

@@ -47,7 +47,7 @@ def write_evidence(found: Found, folder: Path) -> None:
         about: dict[str, Any] = {"kind": _NAMES[type(claim)]}
         for name, value in _parts(claim).items():
             if isinstance(value, torch.Tensor):
-                tensors[f"{number}.{name}"] = value.contiguous().cpu()
+                tensors[f"{number}.{name}"] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
             else:
                 about[name] = value
         claims.append(about)

@@ -11,7 +11,8 @@ import psutil
 
 from hideseek.errors import BadInput
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, Evidence, Release
+from hideseek.records import Attack, Evidence
+from hideseek.records.attack import R
 
 EVERY = 0.02  # seconds between two looks at the memory
 WANTED = {  # what a field is, and how its owner gets it
@@ -22,7 +23,7 @@ WANTED = {  # what a field is, and how its owner gets it
 }
 
 
-def run(attack: Attack[Release], release: Release, chance: Randomness) -> Evidence:
+def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
     """Let an attack loose on a release, and say how many seconds and how much memory it took."""
     check(attack, release)
     with _Memory() as memory:
@@ -32,7 +33,7 @@ def run(attack: Attack[Release], release: Release, chance: Randomness) -> Eviden
     return replace(evidence, seconds=seconds, memory=memory.most)
 
 
-def check(attack: Attack[Release], release: Release) -> None:
+def check(attack: Attack[R], release: R) -> None:
     """Refuse a release of another kind, or one that lacks what the attack needs."""
     if not isinstance(release, attack.sees):
         raise BadInput(f"this attack is on a {attack.sees.__name__}, not on a {type(release).__name__}.")

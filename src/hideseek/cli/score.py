@@ -1,0 +1,177 @@
+"""`hideseek score EVIDENCE --secret FILE`: judge what an attack found by the truth."""
+
+import inspect
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from hideseek.cli.score_table import show, show_failed
+from hideseek.errors import BadInput, no_such
+from hideseek.files import new_file
+from hideseek.hide.secret_files import read_secret
+from hideseek.randomness import seeded
+from hideseek.records import Reconstruction
+from hideseek.records.secret import MixingSecret
+from hideseek.report import Row, contact_sheet
+from hideseek.score.gallery import gallery
+from hideseek.score.judge import judge, to_json
+from hideseek.score.metrics import METRICS
+from hideseek.seek.evidence_files import Found, read_evidence
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Score:
+    """Judge what an attack found by the truth, and say whether it is more than nothing.
+
+    Beside every score stand its floors: what someone scores who found nothing and answers with the mean image, with
+    another image of the class, or at random. An attack beats its floor if it does better than the best of them, image
+    by image, with 95 % confidence: it leaks. That it does not beat it proves little: another attack may.
+
+    Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
+          hideseek seek mixup-pairs --release hidden --out found
+          hideseek score found --secret truth --picture found.png
+    """
+
+    evidence: Annotated[Path, tyro.conf.Positional]
+    """The folder that `hideseek seek` wrote, of one attack or of several."""
+    secret: Path
+    """The truth that was kept with the release (hideseek hide --keep-secret FILE)."""
+    metrics: tuple[str, ...] = ()
+    """Judge by these metrics alone; by default by all that fit what the attack claims."""
+    picture: Path | None = None
+    """Draw the best, the middling and the worst reconstructions beside the truth. It shows private images."""
+    json: Path | None = None
+    """Write all figures to this file; by default to score.json beside the evidence."""
+    seed: int = 0
+    """Floors and intervals are drawn from this number."""
+
+
+@dataclass
+class _Outcome:
+    """What became of the attacks, by their names."""
+
+    described: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sheet: list[Row] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments and judge."""
+    width = max(map(len, METRICS))
+    lines = "\n".join(f"  {name:{width}}  {metric.meaning}" for name, metric in METRICS.items())
+    explained = f"{inspect.cleandoc(Score.__doc__ or '')}\n\nMetrics:\n{lines}"
+    score(tyro.cli(Score, prog="hideseek score", args=arguments, description=explained))
+
+
+def score(asked: Score) -> None:
+    """Judge one attack, or all that are in a folder; one that cannot be judged does not keep the others from it."""
+    for name in asked.metrics:
+        if name not in METRICS:
+            raise no_such("metric", name, METRICS)
+    folders = _folders(asked.evidence)
+    secrets: dict[str, MixingSecret] = {}
+    outcome = _Outcome()
+    for folder in folders:
+        try:
+            _one(folder, asked, secrets, outcome)
+        except BadInput as mistake:
+            if folders == [asked.evidence]:
+                raise
+            show_failed(folder.name, str(mistake), "could not be judged")
+            outcome.refused.append(folder.name)
+    if asked.json is not None and outcome.described:
+        several = {"format": FORMAT, "attacks": outcome.described}
+        _write(asked.json, several if folders != [asked.evidence] else next(iter(outcome.described.values())))
+    if asked.picture is not None:
+        _draw(outcome.sheet, asked.picture)
+    if outcome.refused:
+        raise BadInput(f"{len(outcome.refused)} of {len(folders)} attacks could not be judged; the reasons are above.")
+
+
+def _folders(place: Path) -> list[Path]:
+    """Give the folder of one attack's evidence, or those of several in it."""
+    results = ("evidence.json", "failed.json")
+    if not place.is_dir() or any((place / name).is_file() for name in results):
+        return [place]
+    inside = [each for each in sorted(place.iterdir()) if any((each / name).is_file() for name in results)]
+    return inside or [place]
+
+
+def _one(folder: Path, asked: Score, secrets: dict[str, MixingSecret], outcome: _Outcome) -> None:
+    """Judge one attack, show what came out and keep it."""
+    if not (folder / "evidence.json").is_file() and (folder / "failed.json").is_file():
+        attack, error = _failed(folder / "failed.json")
+        show_failed(attack, error)
+        outcome.described[folder.name] = {"format": FORMAT, "attack": attack, "failed": error}
+        return
+    found = read_evidence(folder)
+    if found.release not in secrets:
+        secrets[found.release] = read_secret(asked.secret, found.release)
+    secret = secrets[found.release]
+    judgement = judge(found.evidence, secret, seeded(asked.seed), asked.metrics or None)
+    show(found.attack, found.evidence, judgement)
+    described = {**_header(found), "judged_with_seed": asked.seed, **to_json(judgement)}
+    outcome.described[folder.name] = described
+    if asked.json is None:
+        _write(folder / "score.json", described)
+    if asked.picture is not None:
+        for claim in found.evidence.claims:
+            if isinstance(claim, Reconstruction) and len(claim.images):
+                outcome.sheet += _rows(found.attack, claim, secret)
+
+
+def _failed(path: Path) -> tuple[str, str]:
+    """Read why an attack failed."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        return str(told["attack"]), str(told["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadInput(f"{path} is damaged: run the attack again.") from None
+
+
+def _header(found: Found) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "attack": found.attack,
+        "settings": dict(found.settings),
+        "release": found.release,
+        "seed": found.seed,
+        "seconds": found.evidence.seconds,
+        "memory": found.evidence.memory,
+    }
+
+
+def _write(path: Path, described: dict[str, Any]) -> None:
+    text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False)
+    with new_file(path) as file:
+        file.write(text.encode())
+    print(f"All figures are in {path}.")
+
+
+def _rows(attack: str, claim: Reconstruction, secret: MixingSecret) -> list[Row]:
+    """Put the truth above the guess, for the best, the middling and the worst."""
+    rows = []
+    for kind, exhibits in gallery(claim, secret).items():
+        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in exhibits]
+        rows.append(Row(f"{attack}, {kind}: truth", [each.truth for each in exhibits]))
+        rows.append(Row("guess", [each.guess for each in exhibits], captions))
+    return [row for row in rows if row.tiles]
+
+
+def _draw(rows: list[Row], path: Path) -> None:
+    """Write the picture, readable by its owner alone."""
+    if not rows:
+        raise BadInput(
+            "no attack claims to have reconstructed an image, so there is nothing to draw: leave --picture out."
+        )
+    foot = "Guesses have the brightness and contrast that fit best. Private images: do not share."
+    sheet = contact_sheet("What was found", (), rows, foot)
+    with new_file(path, mode=0o600) as file:
+        sheet.save(file, "PNG")
+    print(f"The picture is in {path}. It shows private images: do not share it.")

@@ -1,0 +1,109 @@
+"""A judgement as a table on the terminal."""
+
+import sys
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hideseek.records import Evidence
+from hideseek.score.confidence import FEWEST, Interval
+from hideseek.score.judge import Judgement, Score
+from hideseek.score.metrics import METRICS
+
+WIDE = 120  # columns that all floors need
+WIDTH = 160  # columns, where the output is not a terminal
+
+
+def show(attack: str, evidence: Evidence, judgement: Judgement) -> None:
+    """Print what an attack cost, a table for each of its claims, and why metrics were left out."""
+    console = _console()
+    cost = f"{evidence.seconds:,.1f} s, {evidence.memory / 2**20:,.0f} MiB"
+    console.print(f"[bold]{escape(attack)}[/bold] ({cost})", highlight=False)
+    if not evidence.claims:
+        console.print("It claims nothing, so there is nothing to score.")
+    for number in sorted({score.claim for score in judgement.scores}):
+        scores = [score for score in judgement.scores if score.claim == number]
+        console.print(_table(scores, console.width >= WIDE))
+        for note in _notes(scores):
+            console.print(note, highlight=False)
+    reasons: dict[str, list[str]] = {}
+    for metric, reason in judgement.skipped.items():
+        reasons.setdefault(reason, []).append(metric)
+    for reason, metrics in reasons.items():
+        console.print(f"Without {escape(', '.join(metrics))}: {escape(reason)}", highlight=False)
+
+
+def show_failed(attack: str, error: str, what: str = "failed") -> None:
+    """Print that an attack failed: that is no sign of privacy."""
+    _console().print(f"[bold]{escape(attack)}[/bold] {what}: {escape(error)}", highlight=False)
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH)
+
+
+def _table(scores: list[Score], wide: bool) -> Table:
+    """Draw the scores of one claim beside all floors, or beside the best where the terminal is narrow."""
+    floors = list(dict.fromkeys(floor for score in scores for floor in score.floors)) if wide else []
+    kind = METRICS[scores[0].metric].of.__name__
+    counts = " or ".join(f"{count:,}" for count in sorted({len(score.values) for score in scores}))
+    title = f"{kind} of {counts}; the attacker wants ↑ high, ↓ low"
+    table = Table(title=title, title_justify="left", title_style="", header_style="", box=box.SIMPLE_HEAD)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
+    for floor in floors or ["best floor"]:
+        table.add_column(floor, justify="right", max_width=12)
+    table.add_column("verdict")
+    for score in scores:
+        metric = METRICS[score.metric]
+        found = score.interval
+        limits = f"[{_number(found.low, metric.unit)}, {_number(found.high, metric.unit)}]"
+        unit = f", {metric.unit}" if metric.unit else ""
+        table.add_row(
+            f"{score.metric}{unit} {'↑' if metric.higher_is_better else '↓'}",
+            f"[bold]{_number(found.mean, metric.unit)}[/bold]  {escape(limits)}",
+            *(_floor(score.floors.get(floor), metric.unit) for floor in floors or [score.best_floor]),
+            f"[bold]{_verdict(score)}[/bold]" if score.beats else _verdict(score),
+        )
+    return table
+
+
+def _floor(floor: Interval | None, unit: str) -> str:
+    return "" if floor is None else _number(floor.mean, unit)
+
+
+def _number(value: float, unit: str) -> str:
+    """Write a number with as many digits as make sense.
+
+    >>> _number(12.3456, "dB"), _number(0.12345, "share"), _number(1234.5, "place")
+    ('12.35', '0.123', '1,234.5')
+    """
+    if unit == "place":
+        return f"{value:,.1f}"
+    return f"{value:.2f}" if unit == "dB" else f"{value:.3f}"
+
+
+def _verdict(score: Score) -> str:
+    """Say in words whether the attack found anything.
+
+    A floor is beaten image by image: means whose intervals overlap may still differ surely.
+    """
+    if score.advantage is None:
+        return "no floor to compare with"
+    if score.beats:
+        return "beats its floor"
+    if score.advantage.count < FEWEST:
+        return "too few images to say"
+    return f"no better than {score.best_floor}"
+
+
+def _notes(scores: Iterable[Score]) -> list[str]:
+    """Give each note once, with the metrics that it is about."""
+    about: dict[str, list[str]] = {}
+    for score in scores:
+        for note in score.notes:
+            about.setdefault(note, []).append(score.metric)
+    return [f"{escape(', '.join(metrics))}: {escape(note)}." for note, metrics in about.items()]

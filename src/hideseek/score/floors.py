@@ -1,0 +1,77 @@
+"""What an attacker who found nothing could claim; judged like any claim, it is the floor under every score."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import singledispatch
+
+import torch
+
+from hideseek.randomness import Randomness
+from hideseek.records import Attribution, Claim, Links, Masks, Reconstruction, Uncovered
+from hideseek.records.secret import MixingSecret
+from hideseek.score.idle_images import answering, class_means, heaviest, matched_sample, mean_image, others
+from hideseek.score.truths import Matched, blocks, candidates, settled
+
+Floors = Iterator[tuple[str, Claim]]
+
+
+@singledispatch
+def floors(claim: Claim, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Give claims like this one by an attacker without a clue, one after another, by their names.
+
+    Item by item they are about the same as the claim's items, so that the two can be compared in pairs.
+    """
+    yield from ()
+
+
+@floors.register
+def _of_reconstruction(claim: Reconstruction, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Answer with the mean of all private images or of the class, with another one of the class, or with any other.
+
+    A row's class is that of its heaviest private image, which its label shows. The truth is not in the mean of its
+    class, which may be small. Where there is no other image, the floor is about nothing (−1).
+    Deviation: without an order no class is known, and guesses are matched; so the floor is a random sample of the
+    private images, matched like the guesses, except that no image is matched to itself.
+    """
+    private = secret.private
+    streams = chance.spawn(2)
+    average = mean_image(private).expand_as(claim.images)
+    if claim.of == "any" or isinstance(claim, Matched):
+        yield "mean image", settled(Reconstruction(average, claim.about, "any"), secret)
+        yield "random image", matched_sample(len(claim.images), private, streams[1])
+        return
+    yield "mean image", replace(claim, images=average)
+    truths = candidates(claim, secret)
+    if private.labels.shape[1] > 1:
+        classes = heaviest(claim, secret)
+        yield "mean image of the class", class_means(claim, truths, classes, private)
+        yield "random image of the class", answering(claim, private, others(truths, private, streams[0], classes))
+    yield "random image", answering(claim, private, others(truths, private, streams[1]))
+
+
+@floors.register
+def _of_uncovered(claim: Uncovered, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Answer with public images in a random order."""
+    count, kept = claim.candidates.shape
+    drawn = torch.empty(count, kept, dtype=torch.int64)
+    for rows in blocks(count, claim.among):
+        drawn[rows] = chance.uniforms(rows.stop - rows.start, claim.among).argsort(1)[:, :kept]
+    yield "random order", replace(claim, candidates=drawn)
+
+
+@floors.register
+def _of_links(claim: Links, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Deal the scores out to the pairs at random."""
+    yield "shuffled scores", replace(claim, scores=claim.scores[chance.permutation(len(claim.scores))])
+
+
+@floors.register
+def _of_masks(claim: Masks, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Flip a coin for every sign."""
+    yield "coin flips", replace(claim, signs=chance.signs(*claim.signs.shape))
+
+
+@floors.register
+def _of_attribution(claim: Attribution, secret: MixingSecret, chance: Randomness) -> Floors:
+    """Score the candidates at random."""
+    yield "random guess", replace(claim, scores=chance.uniforms(*claim.scores.shape))

@@ -1,0 +1,48 @@
+"""The best, the middling and the worst reconstructions beside the truth, to look at."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.records import Reconstruction
+from hideseek.records.secret import MixingSecret
+from hideseek.score.reconstruction import best
+from hideseek.score.truths import HUGE, candidates, fitted, raw_pair, settled
+from hideseek.similarity import correlation
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A private image, and the guess of it with the brightness and contrast that fit best."""
+
+    truth: Float[Tensor, "c h w"]
+    guess: Float[Tensor, "c h w"]
+    image: int  # its place in the private set
+    likeness: float  # the absolute value of their correlation
+
+
+def gallery(claim: Reconstruction, secret: MixingSecret, count: int = 6) -> dict[str, list[Exhibit]]:
+    """Choose up to `count` guesses of each kind by how well they correlate with the truth, whatever the sign.
+
+    That is how good the best fit of brightness and contrast is: a guess may be the negative of an image.
+    """
+    claim = settled(claim, secret)
+    scores = best(claim, secret, lambda truth, guess: correlation(truth, guess).abs())
+    order = scores.argsort(descending=True)
+    order = order[scores[order].isfinite()]
+    few = min(count, max(1, len(order) // 3))  # so that none is shown twice, where there are three
+    middle = (len(order) - few) // 2
+    chosen = {"best": order[:few], "median": order[middle : middle + few], "worst": order[len(order) - few :]}
+    return {kind: [_exhibit(claim, secret, guess) for guess in guesses.tolist()] for kind, guesses in chosen.items()}
+
+
+def _exhibit(claim: Reconstruction, secret: MixingSecret, number: int) -> Exhibit:
+    places = candidates(claim, secret)[number]
+    guess = claim.images[number].float().clamp(-HUGE, HUGE).to(secret.private.images.device)
+    guesses = guess.expand(len(places), -1, -1, -1)
+    likeness = correlation(secret.private.pixels(places), guesses).abs()
+    which = int(likeness.argmax())
+    truth, shown = raw_pair(secret.private, places[which : which + 1], guesses[which : which + 1])
+    fit = fitted(truth, shown)[0].nan_to_num().cpu()
+    return Exhibit(truth[0].cpu(), fit, int(places[which]), float(likeness[which]))

@@ -1,0 +1,147 @@
+"""Judging evidence: every claim by every metric that fits it, beside what it takes to score without a clue."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from jaxtyping import Int
+from torch import Tensor
+
+from hideseek.errors import BadInput, no_such
+from hideseek.randomness import Randomness
+from hideseek.records import Claim, Evidence, Reconstruction
+from hideseek.records.secret import MixingSecret
+from hideseek.score.check import check
+from hideseek.score.confidence import FEWEST, Interval, interval
+from hideseek.score.floors import floors
+from hideseek.score.judgement import Judgement, Score, to_json
+from hideseek.score.metric import Metric, Scores
+from hideseek.score.metrics import METRICS
+from hideseek.score.truths import settled
+
+__all__ = ["Judgement", "Score", "judge", "to_json"]
+
+EMPTY = "the attack claims nothing: there is nothing to score."
+
+
+def judge(
+    evidence: Evidence, secret: MixingSecret, chance: Randomness, metrics: Sequence[str] | None = None
+) -> Judgement:
+    """Score every claim by these metrics, or by all that fit it, with floors and intervals.
+
+    Intervals are bootstrapped over private images: items about the same one are drawn together. Unless asked for by
+    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out. Floors and intervals
+    of a metric do not depend on which others are asked for.
+    """
+    for name in metrics or ():
+        if name not in METRICS:
+            raise no_such("metric", name, METRICS)
+    claims = [_on_processor(claim) for claim in evidence.claims]
+    for claim in claims:
+        check(claim, secret)
+    scores: list[Score] = []
+    skipped: dict[str, str] = {}
+    for name in metrics or ():
+        if not any(isinstance(claim, METRICS[name].of) for claim in claims):
+            skipped[name] = f"it is for claims of the kind {METRICS[name].of.__name__}, and the attack makes none."
+    for number, (claim, stream) in enumerate(zip(claims, chance.spawn(len(claims)), strict=True)):
+        wanted = {name: METRICS[name] for name in metrics or METRICS if isinstance(claim, METRICS[name].of)}
+        if not metrics:
+            _leave_out_reluctant(claim, secret, wanted, skipped)
+        scores += _judge(number, claim, secret, stream, wanted, skipped)
+    return Judgement(tuple(scores), skipped)
+
+
+def _leave_out_reluctant(
+    claim: Claim, secret: MixingSecret, metrics: dict[str, Metric], skipped: dict[str, str]
+) -> None:
+    """Leave out what nobody should have to wait for without having asked for it."""
+    for name, metric in list(metrics.items()):
+        if metric.reluctant is not None and (reason := metric.reluctant(claim, secret)):
+            del metrics[name]
+            skipped[name] = reason
+
+
+def _judge(
+    number: int,
+    claim: Claim,
+    secret: MixingSecret,
+    chance: Randomness,
+    metrics: Mapping[str, Metric],
+    skipped: dict[str, str],
+) -> list[Score]:
+    """Score one claim."""
+    by_floors, by_metrics = chance.spawn(2)
+    streams = dict(zip(METRICS, by_metrics.spawn(len(METRICS)), strict=True))
+    if _empty(claim):
+        skipped.update(dict.fromkeys(metrics, EMPTY))
+        return []
+    settled_claim = settled(claim, secret) if isinstance(claim, Reconstruction) else claim
+    values: dict[str, Scores] = {}
+    for name, metric in metrics.items():
+        try:
+            values[name] = metric.score(settled_claim, secret)
+        except BadInput as reason:
+            skipped[name] = str(reason)
+    below: dict[str, dict[str, Scores]] = {name: {} for name in values}
+    for floor, idle in floors(settled_claim, secret, by_floors):
+        for name in values:
+            below[name][floor] = metrics[name].score(idle, secret)
+    for name in values:
+        if (by_chance := metrics[name].chance) is not None:
+            below[name]["chance"] = by_chance(settled_claim, secret)
+    scores = []
+    for name, found in values.items():
+        if not found.isfinite().any():
+            skipped[name] = "there is nothing to judge any of its items by."
+            continue
+        groups = metrics[name].groups(settled_claim, secret)
+        note = metrics[name].note
+        notes = [note(settled_claim, secret)] if note is not None else []
+        scores.append(_score(name, number, found, groups, below[name], notes, streams[name]))
+    return scores
+
+
+def _score(
+    name: str,
+    number: int,
+    values: Scores,
+    groups: Int[Tensor, " n"],
+    below: Mapping[str, Scores],
+    notes: list[str],
+    chance: Randomness,
+) -> Score:
+    """Put intervals around a score and its floors, and compare it with the best of them."""
+    metric = METRICS[name]
+    sign = 1 if metric.higher_is_better else -1
+    below = {floor: each for floor, each in below.items() if (values - each).isfinite().any()}
+    under = {floor: _interval(each, groups, chance) for floor, each in below.items()}
+    best = max(under, key=lambda floor: sign * under[floor].mean, default="")
+    advantage = _interval(sign * (values.double() - below[best].double()), groups, chance) if best else None
+    found = _interval(values, groups, chance)
+    if metric.limit is not None and (exact := int((values >= metric.limit).sum())):
+        notes.append(f"{exact:,} exact: infinitely many {metric.unit} count as {metric.limit:g}")
+    if missing := int((~values.isfinite()).sum()):
+        notes.append(f"{missing:,} of {len(values):,} items have no truth to be judged by")
+    if found.count < FEWEST:
+        notes.append(f"about {found.count} private images only: {FEWEST} at least are needed to beat a floor")
+    return Score(name, number, values, found, under, best, advantage, tuple(note for note in notes if note))
+
+
+def _interval(values: Scores, groups: Int[Tensor, " n"], chance: Randomness) -> Interval:
+    """Bootstrap the mean of what could be judged."""
+    known = values.isfinite()
+    return interval(values[known], chance, groups[known])
+
+
+def _empty(claim: Claim) -> bool:
+    """Tell whether a claim has no items."""
+    return any(isinstance(value, Tensor) and not len(value) for value in _parts(claim).values())
+
+
+def _on_processor(claim: Claim) -> Claim:
+    return replace(claim, **{name: value.cpu() for name, value in _parts(claim).items() if isinstance(value, Tensor)})
+
+
+def _parts(claim: Claim) -> dict[str, Any]:
+    return {field.name: getattr(claim, field.name) for field in fields(claim)}

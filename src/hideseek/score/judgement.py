@@ -1,0 +1,71 @@
+"""What a judge finds, and how it is written down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hideseek.score.confidence import Interval, beats
+from hideseek.score.metric import Scores
+from hideseek.score.metrics import METRICS
+
+MOST = 10_000  # items that are written one by one
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one claim does by one metric."""
+
+    metric: str
+    claim: int  # its number in the evidence
+    values: Scores  # one an item; NaN where there was nothing to judge it by
+    interval: Interval
+    floors: Mapping[str, Interval]
+    best_floor: str  # the one that is hardest to beat; "" where there is none
+    advantage: Interval | None  # over the best floor, item by item, and positive where the attack is better
+    notes: tuple[str, ...] = ()
+
+    @property
+    def beats(self) -> bool:
+        """Tell whether the attack is better than all floors, with the interval's confidence and items enough."""
+        return self.advantage is not None and beats(self.advantage, 0.0)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All scores of an attack's evidence, and why others are missing: a sentence for each metric."""
+
+    scores: tuple[Score, ...]
+    skipped: Mapping[str, str]
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """Give a judgement as JSON can hold it: means, intervals, quantiles, and the scores of up to 10,000 items."""
+    return {"scores": [_described(score) for score in judgement.scores], "skipped": dict(judgement.skipped)}
+
+
+def _described(score: Score) -> dict[str, Any]:
+    metric = METRICS[score.metric]
+    known = score.values[score.values.isfinite()].double()
+    quantiles = torch.quantile(known, torch.linspace(0, 1, 5, dtype=torch.float64))
+    return {
+        "metric": score.metric,
+        "claim": score.claim,
+        "kind": metric.of.__name__,
+        "unit": metric.unit,
+        "higher_is_better": metric.higher_is_better,
+        "meaning": metric.meaning,
+        **vars(score.interval),
+        "quartiles": quantiles.tolist(),
+        "floors": {name: vars(floor) for name, floor in score.floors.items()},
+        "best_floor": score.best_floor,
+        "advantage": None if score.advantage is None else vars(score.advantage),
+        "beats": score.beats,
+        "notes": list(score.notes),
+        **({"values": _rounded(score.values)} if len(score.values) <= MOST else {}),
+    }
+
+
+def _rounded(values: Scores) -> list[float | None]:
+    return [float(f"{value:.6g}") if value == value else None for value in values.tolist()]  # noqa: PLR0124 (NaN)

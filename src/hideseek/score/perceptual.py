@@ -1,0 +1,84 @@
+"""How different a guess looks from the truth, by LPIPS."""
+
+import os
+from functools import lru_cache, partial
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.models.lpips import SMALLEST, Backbone, Lpips, enlarged, load_lpips
+from hideseek.models.place import device
+from hideseek.records import Reconstruction
+from hideseek.records.secret import MixingSecret
+from hideseek.score.metric import Metric, Scores
+from hideseek.score.reconstruction import best, must_be_pictures
+from hideseek.score.truths import subjects
+
+PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the floors need four times as many more
+_MAPS = 64  # of VGG's first layers: what a pixel becomes
+
+
+def lpips(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> Scores:
+    """Compare raw pixels, clamped to [0, 1] and mapped to [−1, 1], enlarged where the network would not see them."""
+    must_be_pictures(secret.private)
+    channels, *sides = secret.private.shape
+    if channels not in (1, 3):
+        raise BadInput(f"it is for grey and RGB images, and these have {channels} channels.")
+    network = _network(backbone, os.environ.get("HIDESEEK_DATA", ""))
+
+    def compare(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Scores:
+        x, y = (enlarged(raw.clamp(0, 1) * 2 - 1).to(device()) for raw in (truth, guess))
+        with torch.no_grad():
+            scores: Tensor = network(x, y)
+        return scores
+
+    factor = max(1.0, SMALLEST / min(sides))
+    with torch.inference_mode():
+        found = best(
+            claim, secret, compare, higher=False, raw=True, each=int(_MAPS * 3 * factor**2 * sides[0] * sides[1])
+        )
+    return found.clone()
+
+
+@lru_cache(maxsize=2)
+def _network(backbone: Backbone, folder: str) -> Lpips:
+    """Load a network once; `folder` is where its weights are looked for first, and another may have others."""
+    return load_lpips(backbone).to(device())
+
+
+def _reluctant(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> str:
+    """Say how to get the weights, where they are not on this machine, or that it takes long without a GPU."""
+    given = Path(os.environ.get("HIDESEEK_DATA", "")).expanduser() / f"lpips_{backbone}.npz"
+    heads = Path(torch.hub.get_dir()) / "checkpoints" / f"{backbone}.pth"  # the last that is fetched
+    if not given.is_file() and not heads.is_file():
+        size = {"alex": 230, "vgg": 530}[backbone]
+        return f"its weights, {size} MB, are not on this machine: --metrics lpips-{backbone} fetches them."
+    comparisons = claim.images.shape[0] * (secret.sources.shape[1] if claim.of == "rows" else 1)
+    if device().type == "cpu" and comparisons > PATIENCE[backbone]:
+        return f"it takes long for {comparisons:,} comparisons on a processor: --metrics lpips-{backbone} runs it."
+    return ""
+
+
+def _note(claim: Reconstruction, secret: MixingSecret) -> str:
+    shorter = min(secret.private.shape[1:])
+    return f"images were enlarged from {shorter} to {SMALLEST} pixels" if shorter < SMALLEST else ""
+
+
+def _metric(backbone: Backbone, seen_by: str) -> Metric:
+    meaning = f"perceptual distance, as {seen_by} sees raw pixels"
+    return Metric(
+        Reconstruction,
+        partial(lpips, backbone),
+        subjects,
+        False,
+        "",
+        meaning,
+        note=_note,
+        reluctant=partial(_reluctant, backbone),
+    )
+
+
+METRICS = {"lpips-alex": _metric("alex", "AlexNet"), "lpips-vgg": _metric("vgg", "VGG")}

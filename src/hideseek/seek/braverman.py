@@ -1,0 +1,58 @@
+"""Ranking public images by squares, which a mask of signs does not change (InstaHide §9, Braverman's attack)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.progress import track
+from hideseek.randomness import Randomness
+from hideseek.records import Attack, EncodedRelease, Evidence, Uncovered
+
+QUERIES = 512  # rows of a block
+
+
+@dataclass(frozen=True)
+class Braverman(Attack[EncodedRelease]):
+    """Rank public images s by v_s = ⟨x̃², s²⟩ − ‖x̃‖² ‖s‖² / d, largest first (InstaHide §9).
+
+    Squares do not see the mask. Were images Gaussian, those in the row would come first; the search for all of a row's
+    public images then shrinks to the head of the ranking.
+
+    Deviation: as printed, v_s grows with ‖s‖² and with how spiky s² is, whatever the row, so the loudest images head
+    every ranking. `normalised` divides by the deviation of s², which makes it the correlation of x̃² and s² (ours).
+    """
+
+    sees: ClassVar = EncodedRelease
+    needs: ClassVar = ("public",)
+
+    normalised: bool = False
+    """Rank by the correlation of squares instead."""
+    rows: int | None = 500
+    """Rank for the first rows only; every ranking is kept whole."""
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Rank all public images for every row."""
+        public = release.public
+        if public is None or not release.scheme.meets[1]:
+            raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
+        encoded = release.encoded.take(slice(self.rows))
+        squares = _centred_squares(public.pixels(), self.normalised)
+        scores, order = [], []
+        for start in track(range(0, len(encoded), QUERIES), "ranking"):
+            values = _centred_squares(encoded.pixels(slice(start, start + QUERIES)), False) @ squares.T
+            ranked = values.sort(1, descending=True)
+            scores.append(ranked.values)
+            order.append(ranked.indices)
+        rows = torch.arange(len(encoded))
+        return Evidence((Uncovered(rows, torch.cat(order), torch.cat(scores), len(public)),))
+
+
+def _centred_squares(images: Float[Tensor, "n c h w"], normalised: bool) -> Float[Tensor, "n pixels"]:
+    """Give s² less its mean: then ⟨x̃² − mean, s² − mean⟩ = ⟨x̃², s²⟩ − ‖x̃‖² ‖s‖² / d."""
+    squares = images.flatten(1).square()
+    squares = squares - squares.mean(1, keepdim=True)
+    return squares / squares.norm(dim=1, keepdim=True).clamp_min(1e-30) if normalised else squares

@@ -1,0 +1,96 @@
+"""Finding the public images in a row by how alike they look (InstaHide §5.3, Figure 8)."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.progress import track
+from hideseek.randomness import Randomness
+from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Uncovered
+from hideseek.seek import learned_search
+from hideseek.seek.demask import Demask
+from hideseek.seek.matched_filter import Best
+from hideseek.seek.white_search import WhiteSearch
+from hideseek.seek.whitening import squares
+from hideseek.similarity import ssim
+
+BLOCK = 512  # images compared together
+
+
+@dataclass(frozen=True)
+class PublicSearch(Attack[EncodedRelease]):
+    """Rank the public images by how alike they are to a row; a hit is one that is in it, among the top m.
+
+    InstaHide §5.3: by SSIM, on rows whose signs a network has restored (`demask`), or by a learned similarity where
+    patches were cut from the images (public images that are larger than rows: the place is unknown).
+
+    Ours is `white`: inner products of what is white in rows and images; under a mask, in their squares, which the mask
+    does not change. Larger images are tried at every place. It needs no training, and finds far more than the paper's.
+    """
+
+    sees: ClassVar = EncodedRelease
+    needs: ClassVar = ("public",)
+
+    similarity: Literal["white", "ssim", "learned"] = "white"
+    """How rows and images are compared."""
+    demask: bool = False
+    """Restore the signs of masked rows first, by a network."""
+    top: int = 100
+    """m, candidates to keep."""
+    rows: int | None = None
+    """Search for the first rows only."""
+    steps: int = 600
+    """Of training, for the learned similarity."""
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Restore signs if asked to, compare, rank."""
+        public = release.public
+        if public is None or not release.scheme.meets[1]:
+            raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
+        if self.top < 1:
+            raise BadInput(f"top must be 1 or more, not {self.top}.")
+        remarks: dict[str, Any] = {}
+        masked = release.scheme.masked
+        encoded = release.encoded
+        rows = encoded.pixels(slice(self.rows))
+        if masked and self.demask:
+            patches = learned_search.cut(public, release.encoded.shape, chance)
+            demasker = Demask().train(replace(release, public=patches), chance)
+            remarks["wrong signs"] = demasker.wrong
+            masked, rows = False, demasker(rows)
+            encoded = replace(encoded, images=rows, labels=encoded.labels[: len(rows)])
+        if self.similarity == "white":
+            compare = WhiteSearch.like(encoded, squares if masked else _as_they_are)
+            scores, places = compare.search(rows, public, self.top)
+        elif self.similarity == "ssim":
+            scores, places = _by_ssim(rows.abs() if masked else rows, public, self.top, masked)
+        else:
+            learned = learned_search.train(release, self.steps, chance)
+            remarks["told apart in training"] = learned.told_apart
+            scores, places = learned.search(rows, public, self.top)
+        about = torch.arange(len(rows))
+        return Evidence((Uncovered(about, places, scores, len(public)),), remarks)
+
+
+def _as_they_are(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+    return images
+
+
+def _by_ssim(
+    rows: Float[Tensor, "n c h w"], public: Samples, count: int, masked: bool
+) -> tuple[Float[Tensor, "n m"], Int[Tensor, "n m"]]:
+    """Compare by SSIM, over the range that the public images have; larger images are shrunk."""
+    best = Best(len(rows), min(count, len(public)), rows.device)
+    shape = (rows.shape[1], rows.shape[2], rows.shape[3])
+    for start in track(range(0, len(public), BLOCK), "comparing"):
+        images = learned_search.shrunk(public.pixels(slice(start, start + BLOCK)), shape)
+        images = images.abs() if masked else images
+        width = float(images.max() - images.min())
+        for row in range(len(rows)):
+            likeness = ssim(images, rows[row].expand_as(images), width)
+            best.take(slice(row, row + 1), likeness[None], start)
+    return best.scores, best.places

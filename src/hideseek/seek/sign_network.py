@@ -1,0 +1,86 @@
+"""The network that restores signs, and the discriminator that may train it."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hideseek.models import UNet
+
+
+class SignNetwork(nn.Module):
+    """Give the logit of a plus for every pixel and channel of a mixture z, from |z| at unit mean square, by a U-Net."""
+
+    def __init__(self, channels: int, width: int) -> None:
+        super().__init__()
+        self.network = UNet(channels, width)
+
+    def forward(self, sizes: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        """Give the logits."""
+        logits: Tensor = self.network(_unit(sizes))
+        return logits.float()
+
+
+class Game(nn.Module):
+    """The network and a discriminator as one, so that one loop trains both.
+
+    The gradient is reversed between them (Ganin and Lempitsky 2015): where the discriminator learns to tell restored
+    mixtures from true ones, the network learns to mislead it, with the weight `adversarial`. At 0 there is none.
+    """
+
+    def __init__(self, channels: int, width: int, adversarial: float) -> None:
+        super().__init__()
+        self.signs, self.adversarial = SignNetwork(channels, width), adversarial
+        self.discriminator = _discriminator(channels, width) if adversarial else None
+
+    def forward(self, mixed: Float[Tensor, "n c h w"]) -> tuple[Tensor, ...]:
+        """Give the logits of the signs, and the discriminator's, if there is one, of true and of restored mixtures."""
+        logits = self.signs(mixed.abs())
+        if self.discriminator is None:
+            return (logits,)
+        true, soft = _unit(mixed), soft_signs(logits)
+        signs = soft + (hard_signs(logits) - soft).detach()  # hard ones, with the gradient of soft ones
+        restored = true.abs() * signs
+        restored = (1 + self.adversarial) * restored.detach() - self.adversarial * restored  # the same, reversed
+        return logits, self.discriminator(true), self.discriminator(restored)
+
+
+def objective(network: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
+    """Give the cross-entropy of the signs of mixtures, plus that of the discriminator if there is one."""
+    _, mixed = batch
+    logits, *judged = network(mixed)
+    plus = (mixed >= 0).to(logits)
+    loss = functional.binary_cross_entropy_with_logits(logits, plus)
+    for verdicts, truth in zip(judged, (torch.ones_like, torch.zeros_like), strict=False):
+        loss = loss + functional.binary_cross_entropy_with_logits(verdicts, truth(verdicts))
+    return loss, {"accuracy": ((logits >= 0) == (mixed >= 0)).float().mean()}
+
+
+def hard_signs(logits: Tensor) -> Tensor:
+    """Give the likelier sign, −1 or 1."""
+    return torch.where(logits < 0, -1.0, 1.0)
+
+
+def soft_signs(logits: Tensor) -> Tensor:
+    """Give the mean of the sign, 2p − 1 with p = 1 / (1 + e^−logit).
+
+    >>> soft_signs(torch.tensor([0.0, 1.0986]))
+    tensor([0.0000, 0.5000])
+    """
+    return torch.tanh(logits / 2)
+
+
+def _unit(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+    """Scale every image to a mean square of 1."""
+    return images / images.square().mean((1, 2, 3), keepdim=True).sqrt().clamp_min(1e-30)
+
+
+def _discriminator(channels: int, width: int) -> nn.Sequential:
+    """Build three convolutions, with a verdict on every patch of 15×15 pixels."""
+    return nn.Sequential(
+        nn.Conv2d(channels, 2 * width, 3, stride=2, padding=1),
+        nn.LeakyReLU(0.2),
+        nn.Conv2d(2 * width, 4 * width, 3, stride=2, padding=1),
+        nn.LeakyReLU(0.2),
+        nn.Conv2d(4 * width, 1, 3, padding=1),
+    )

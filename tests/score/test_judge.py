@@ -1,0 +1,242 @@
+"""Judging: what is compared with what, what is left out, and what is refused."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hideseek.errors import BadInput
+from hideseek.randomness import seeded
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, Reconstruction, Samples, Uncovered
+from hideseek.records.secret import MixingSecret
+from hideseek.score.confidence import interval
+from hideseek.score.gallery import gallery
+from hideseek.score.judge import EMPTY, Judgement, judge, to_json
+from hideseek.score.metrics import METRICS
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No LPIPS weights, and nothing is fetched."""
+    monkeypatch.setenv("HIDESEEK_DATA", str(tmp_path))
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+
+
+def noisy(secret: MixingSecret, level: float = 0.5) -> Reconstruction:
+    rows = torch.arange(len(secret.sources))
+    pixels = secret.private.pixels(secret.sources[:, 0])
+    return Reconstruction(pixels + level * seeded(1).normals(*pixels.shape), rows)
+
+
+def judged(claim: Claim, secret: MixingSecret, *metrics: str, seed: int = 0) -> Judgement:
+    return judge(Evidence((claim,)), secret, seeded(seed), metrics or None)
+
+
+def test_a_score_has_an_interval_floors_and_a_verdict(secret: MixingSecret) -> None:
+    judgement = judged(noisy(secret), secret)
+    names = [score.metric for score in judgement.scores]
+    assert names == [name for name in METRICS if METRICS[name].of is Reconstruction and "lpips" not in name]
+    assert all(score.beats for score in judgement.scores)
+    assert set(judgement.skipped) == {"lpips-alex", "lpips-vgg"}
+    assert "--metrics lpips-alex fetches them" in judgement.skipped["lpips-alex"]
+    for score in judgement.scores:
+        assert score.interval.low <= score.interval.mean <= score.interval.high
+        assert score.interval.mean == pytest.approx(float(score.values.double().mean()))
+        assert score.interval.count == 24  # images, although there are 48 rows
+        means = {name: floor.mean for name, floor in score.floors.items()}
+        better = max if METRICS[score.metric].higher_is_better else min
+        assert means[score.best_floor] == better(means.values())
+        assert ("chance" in means) == (score.metric == "re-identified")
+        assert score.advantage is not None
+        sign = 1 if METRICS[score.metric].higher_is_better else -1
+        assert score.advantage.mean == pytest.approx(sign * (score.interval.mean - means[score.best_floor]), abs=1e-5)
+
+
+def test_the_advantage_is_that_of_pairs(secret: MixingSecret) -> None:
+    """Images differ more among each other than the attack from its floor; only pairs show that it is better."""
+    mean = secret.private.pixels().mean(0)
+    pixels = secret.private.pixels(secret.sources[:, 0])
+    claim = Reconstruction(mean + 0.05 * (pixels - mean), torch.arange(48))
+    score = judged(claim, secret, "l2").scores[0]
+    assert score.best_floor == "mean image"
+    assert score.interval.high > score.floors["mean image"].low  # the intervals overlap
+    assert score.beats
+
+
+def test_rows_of_one_image_rise_and_fall_together(often: MixingSecret) -> None:
+    """A guess that is right for two images of eight by luck looks sure if its rows are counted one by one."""
+    image = often.sources[:, 0]
+    named = torch.where(image < 2, image, (image + 1) % 8)
+    score = judged(Attribution(torch.arange(240), torch.arange(8), torch.eye(8)[named]), often, "accuracy").scores[0]
+    assert score.interval.mean == 0.25
+    assert not score.beats
+    difference = score.values - (1 / 8)
+    assert interval(difference, seeded(0)).low > 0
+
+
+def test_results_do_not_depend_on_the_other_metrics(secret: MixingSecret) -> None:
+    claim = noisy(secret)
+    together = {score.metric: score for score in judged(claim, secret).scores}
+    for name in ("snr", "re-identified"):
+        alone = judged(claim, secret, name).scores[0]
+        assert alone.interval == together[name].interval
+        assert alone.floors == together[name].floors
+        assert alone.advantage == together[name].advantage
+    assert judged(claim, secret, "l2", seed=1).scores[0].interval != together["l2"].interval
+
+
+def test_several_claims_are_told_apart(secret: MixingSecret) -> None:
+    far = replace(noisy(secret), images=torch.zeros(48, *secret.private.shape))
+    judgement = judge(Evidence((noisy(secret), far)), secret, seeded(0), ["snr", "hit@1"])
+    assert [(score.claim, score.beats) for score in judgement.scores] == [(0, True), (1, False)]
+    assert judgement.skipped == {"hit@1": "it is for claims of the kind Uncovered, and the attack makes none."}
+
+
+def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> None:
+    exact = Reconstruction(secret.private.pixels(), torch.arange(24), "images")
+    score = judged(exact, secret, "psnr").scores[0]
+    assert score.interval.mean == 100
+    assert score.notes == ("24 exact: infinitely many dB count as 100",)
+    more = Reconstruction(seeded(0).normals(30, *secret.private.shape), torch.zeros(30, dtype=torch.int64), "any")
+    score = judged(more, secret, "snr").scores[0]
+    assert int(score.values.isnan().sum()) == 6
+    assert score.interval.count == 24
+    assert score.notes == ("6 of 30 items have no truth to be judged by",)
+    assert set(score.floors) == {"mean image", "random image"}
+    kept = Uncovered(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
+    assert judged(kept, secret, "hit@10").scores[0].notes == ("1 answers were kept, and no more can be looked through",)
+
+
+def test_few_images_prove_nothing(secret: MixingSecret) -> None:
+    few = Reconstruction(secret.private.pixels(slice(4)), torch.arange(4), "images")
+    score = judged(few, secret, "snr").scores[0]
+    assert score.advantage is not None
+    assert score.advantage.low > 0
+    assert not score.beats
+    assert "5 at least are needed" in score.notes[-1]
+
+
+def test_claims_of_nothing(secret: MixingSecret) -> None:
+    none = torch.empty(0, dtype=torch.int64)
+    for claim in (
+        Reconstruction(torch.empty(0, *secret.private.shape), none),
+        Reconstruction(torch.empty(0, *secret.private.shape), none, "any"),
+        Uncovered(none, torch.empty(0, 5, dtype=torch.int64), torch.empty(0, 5), 60),
+        Links(none, none, torch.empty(0)),
+        Masks(none, torch.empty(0, *secret.private.shape, dtype=torch.int8)),
+        Attribution(none, torch.arange(3), torch.empty(0, 3)),
+    ):
+        judgement = judged(claim, secret)
+        assert judgement.scores == ()
+        assert EMPTY in judgement.skipped.values()
+        assert all(reason == EMPTY or "lpips" in name for name, reason in judgement.skipped.items())
+    assert judge(Evidence(()), secret, seeded(0)) == Judgement((), {})
+
+
+def test_features_have_no_ssim_but_other_scores() -> None:
+    private = Samples(torch.randn(12, 40, 1, 1, generator=torch.Generator().manual_seed(0)), torch.eye(3).repeat(4, 1))
+    none = torch.empty(12, 0, dtype=torch.int64)
+    truth = MixingSecret(private, torch.arange(12)[:, None], none, torch.ones(12, 1))
+    judgement = judged(Reconstruction(private.images.clone(), torch.arange(12)), truth)
+    assert {score.metric for score in judgement.scores} == {
+        "snr", "correlation", "absolute-correlation", "l2", "re-identified"
+    }  # fmt: skip
+    assert judgement.skipped["ssim"] == judgement.skipped["fitted-psnr"] == "it is for images, and these are features."
+    assert "MB" in judgement.skipped["lpips-vgg"]
+
+
+def test_lpips_that_cannot_be_had_does_not_stop_the_others(
+    secret: MixingSecret, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(address: str, **how: object) -> None:
+        raise OSError("no route")
+
+    monkeypatch.setattr(torch.hub, "load_state_dict_from_url", fail)
+    judgement = judged(noisy(secret), secret, "lpips-alex", "l2")
+    assert [score.metric for score in judgement.scores] == ["l2"]
+    assert "could not be fetched (no route)" in judgement.skipped["lpips-alex"]
+
+
+def test_lpips_of_many_images_waits_to_be_asked(secret: MixingSecret, tmp_path: Path) -> None:
+    (tmp_path / "lpips_vgg.npz").write_bytes(b"never read")
+    if not torch.cuda.is_available() and not torch.backends.mps.is_available():
+        assert "it takes long for 96 comparisons" in judged(noisy(secret), secret).skipped["lpips-vgg"]
+
+
+def test_json_says_it_all(secret: MixingSecret) -> None:
+    more = Reconstruction(seeded(0).normals(30, *secret.private.shape), torch.zeros(30, dtype=torch.int64), "any")
+    judgement = judge(Evidence((noisy(secret), more)), secret, seeded(0), ["psnr", "l2", "hit@1"])
+    told = json.loads(json.dumps(to_json(judgement), allow_nan=False))
+    assert [(score["metric"], score["claim"]) for score in told["scores"]] == [
+        ("psnr", 0), ("l2", 0), ("psnr", 1), ("l2", 1)
+    ]  # fmt: skip
+    for described, score in zip(told["scores"], judgement.scores, strict=True):
+        assert described["mean"] == score.interval.mean
+        assert described["beats"] is score.beats
+        assert described["floors"]["mean image"]["high"] == score.floors["mean image"].high
+        known = [value for value in described["values"] if value is not None]
+        assert np.mean(known) == pytest.approx(score.interval.mean, rel=1e-4)
+        assert described["quartiles"] == sorted(described["quartiles"])
+        assert math.isclose(described["quartiles"][0], min(known), rel_tol=1e-4)
+    assert described["values"].count(None) == 6
+    assert list(told["skipped"]) == ["hit@1"]
+
+
+def test_the_gallery_has_the_best_and_the_worst(secret: MixingSecret) -> None:
+    pixels = secret.private.pixels()
+    levels = torch.linspace(0, 5, 24)[:, None, None, None]
+    claim = Reconstruction(-2 * pixels + 1 + levels * seeded(2).normals(*pixels.shape), torch.arange(24), "images")
+    shown = gallery(claim, secret, 3)
+    assert [exhibit.image for exhibit in shown["best"]] == [0, 1, 2]
+    assert {exhibit.image for exhibit in shown["worst"]} <= set(range(12, 24))
+    best = shown["best"][0]
+    assert best.likeness == pytest.approx(1, abs=1e-5)
+    torch.testing.assert_close(best.guess, best.truth, atol=0.03, rtol=0)  # turned, but for the offsets of channels
+    torch.testing.assert_close(best.truth, secret.private.images[0] / 255)
+    assert [len(exhibits) for exhibits in gallery(noisy(secret), secret).values()] == [6, 6, 6]
+
+
+def refused() -> dict[str, tuple[Claim, str]]:
+    image, ones = torch.zeros(1, 3, 16, 16), torch.ones(1, 3, 16, 16, dtype=torch.int8)
+    at = torch.tensor
+    return {
+        "a row beyond": (Reconstruction(image, at([48])), "speaks of row 48, and there are 48"),
+        "a row below": (Reconstruction(image, at([-1])), "speaks of row -1"),
+        "an image beyond": (Reconstruction(image, at([24]), "images"), "private image 24, and there are 24"),
+        "of what": (Reconstruction(image, at([0]), "pixels"), "cannot be of 'pixels'"),  # type: ignore[arg-type]
+        "another size": (
+            Reconstruction(image[..., :8], at([0])),
+            "16×8 with 3 channels, and the private ones are 16×16",
+        ),
+        "no number": (Reconstruction(image / 0, at([0])), "images of a claim are not all finite"),
+        "a public image": (Uncovered(at([0]), at([[60]]), at([[1.0]]), 60), "public image 60, and there are 60"),
+        "fewer public": (Uncovered(at([0]), at([[3]]), at([[1.0]]), 30), "more public images than the 30"),
+        "none public": (Uncovered(at([0]), at([[3]]), at([[1.0]]), 0), "among 0 of them"),
+        "too many": (
+            Uncovered(at([0]), torch.zeros(1, 61, dtype=torch.int64), torch.zeros(1, 61), 60),
+            "61 answers cannot differ",
+        ),
+        "a link beyond": (Links(at([0]), at([48]), at([1.0])), "row 48"),
+        "a link with itself": (Links(at([5]), at([5]), at([1.0])), "links a row with itself"),
+        "a mask beyond": (Masks(at([48]), ones), "row 48"),
+        "no sign": (Masks(at([0]), ones * 3), "signs are −1 and 1"),
+        "a mask of another size": (Masks(at([0]), ones[:, :1]), "16×16 with 1 channel, and"),
+        "a candidate beyond": (Attribution(at([0]), at([24]), at([[1.0]])), "private image 24"),
+    }
+
+
+@pytest.mark.parametrize("what", refused())
+def test_claims_that_cannot_be_about_this_release(what: str, secret: MixingSecret) -> None:
+    claim, words = refused()[what]
+    with pytest.raises(BadInput) as refusal:
+        judged(claim, secret)
+    assert words in str(refusal.value)
+
+
+def test_a_metric_that_is_none(secret: MixingSecret) -> None:
+    with pytest.raises(BadInput, match="did you mean psnr"):
+        judged(noisy(secret), secret, "pnsr")

@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from hideseek.errors import BadInput
+from hideseek.records import Attribution, Evidence, Links, Masks, Reconstruction, Uncovered
+from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
+
+EVERYTHING = Found(
+    Evidence(
+        (
+            Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any"),
+            Uncovered(torch.tensor([0]), torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]), 9, complete=True),
+            Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([0.1, -0.2])),
+            Masks(torch.tensor([4]), torch.ones(1, 1, 3, 4, dtype=torch.int8)),
+            Attribution(torch.tensor([1, 2]), torch.tensor([8, 9]), torch.rand(2, 2)),
+        ),
+        {"wrong": 0.25, "table": [[1, 2]]},
+        1.5,
+        1024,
+    ),
+    "some-attack",
+    "0" * 64,
+    {"top": 100},
+    7,
+)
+
+
+def test_evidence_is_read_as_it_was_written(tmp_path: Path) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    found = read_evidence(tmp_path)
+    assert (found.attack, found.release, found.settings, found.seed) == ("some-attack", "0" * 64, {"top": 100}, 7)
+    assert (found.evidence.remarks, found.evidence.seconds, found.evidence.memory) == (
+        EVERYTHING.evidence.remarks,
+        1.5,
+        1024,
+    )
+    for kept, written in zip(found.evidence.claims, EVERYTHING.evidence.claims, strict=True):
+        assert type(kept) is type(written)
+        for name, value in vars(written).items():
+            other = getattr(kept, name)
+            assert torch.equal(other, value) if isinstance(value, torch.Tensor) else other == value
+
+
+def test_a_folder_without_evidence_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds no evidence"):
+        read_evidence(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["json", "tensors", "kind", "missing", "shape", "type", "nan", "newer"])
+def test_damaged_evidence_is_one_sentence(tmp_path: Path, damage: str) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    about, tensors = tmp_path / "evidence.json", tmp_path / "claims.safetensors"
+    described = json.loads(about.read_text())
+    held = load_file(tensors)
+    if damage == "json":
+        about.write_text("{")
+    elif damage == "tensors":
+        tensors.write_bytes(tensors.read_bytes()[:-9])
+    elif damage in ("kind", "newer"):
+        described["claims"][0]["kind"] = "gossip"
+        about.write_text(json.dumps(described | ({"format": 99} if damage == "newer" else {})))
+    else:
+        changed = {
+            "missing": {name: tensor for name, tensor in held.items() if name != "0.about"},
+            "shape": held | {"0.about": torch.tensor([5])},
+            "type": held | {"0.about": torch.rand(2)},
+            "nan": held | {"0.images": torch.full((2, 1, 3, 4), torch.nan)},
+        }[damage]
+        save_file(changed, tensors)
+    with pytest.raises(BadInput, match="newer than" if damage == "newer" else "damaged: run the attack again"):
+        read_evidence(tmp_path)
