@@ -214,7 +214,7 @@ def used_once() -> dict[str, Any]:
 
 def draw(name: str, evidence: Evidence, release: EncodedRelease, secret: MixingSecret) -> None:
     """Draw images and signs beside the truth: the private images are public here."""
-    claim = evidence.claims[0]
+    claim = next((claim for claim in evidence.claims if isinstance(claim, Reconstruction)), evidence.claims[0])
     picture: Image.Image | None = None
     if isinstance(claim, Masks):
         mixed = release.encoded.pixels() * secret.signs()

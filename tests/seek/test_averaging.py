@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 import tyro
-from releases import noise_like, photos
 from skimage.metrics import structural_similarity
 
 from hideseek.errors import BadInput
@@ -20,6 +19,7 @@ from hideseek.seek import run
 from hideseek.seek.averaging import AverageKnown, AverageSearch
 from hideseek.seek.demask import Demask
 from hideseek.similarity import correlation
+from releases import noise_like, photos
 
 
 def hidden(scheme: Encoder, images: int = 40, rounds: int = 30) -> tuple[EncodedRelease, MixingSecret]:
@@ -117,7 +117,7 @@ def sharing(links: Links, secret: MixingSecret) -> torch.Tensor:
 
 def test_search_in_mixup_finds_rows_that_share_an_image() -> None:
     """The average is more like an image of the row than the row is, and than averages with rows taken at random."""
-    release, secret = hidden(Mixup(k=4), images=20, rounds=20)
+    release, secret = hidden(Mixup(k=2), images=20, rounds=20)
     evidence = run(AverageSearch(), release, seeded(1))
     claim, links = evidence.claims
     assert isinstance(claim, Reconstruction)
@@ -130,7 +130,7 @@ def test_search_in_mixup_finds_rows_that_share_an_image() -> None:
     mixed = replace(claim, images=(rows[claim.about] + at_random) / 6)
     assert best(claim, secret) > best(alone, secret) + 0.03
     assert best(claim, secret) > best(mixed, secret) + 0.1
-    assert area(links.scores, sharing(links, secret)) > 0.6  # 20,000 pairs; at chance 0.5 ± 0.01
+    assert area(links.scores, sharing(links, secret)) > 0.63  # 20,000 pairs; at chance 0.5 ± 0.01
 
 
 def test_search_in_noise_links_nothing() -> None:

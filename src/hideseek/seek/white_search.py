@@ -1,7 +1,7 @@
 """Comparing rows with known images by inner products of what is white in them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import torch
@@ -14,6 +14,7 @@ from hideseek.records import Samples
 from hideseek.seek.matched_filter import Best, Candidates, nearest
 from hideseek.seek.whitening import CHUNK, Whitening
 
+SAMPLE = 2048  # rows that mean and spectrum are estimated from; their order is random
 BLOCK = 512  # large images whose every place is tried together
 
 Pixels = Float[Tensor, "n c h w"]
@@ -33,16 +34,10 @@ class WhiteSearch:
 
     @classmethod
     def like(cls, rows: Samples, of: Callable[[Pixels], Pixels]) -> Self:
-        """Estimate mean and spectrum from the rows: what is to be told apart from is rows like these."""
-        chunks = [slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)]
-        total = sum(
-            (of(rows.pixels(part)).sum(0) for part in chunks), torch.zeros(rows.shape, device=rows.images.device)
-        )
-        mean = total / len(rows)
-        centred = torch.cat([of(rows.pixels(part)) - mean for part in chunks])
-        return cls(
-            of, mean, Whitening.of(replace(rows, images=centred, scale=torch.ones(1, 1), shift=torch.zeros(1, 1)))
-        )
+        """Estimate mean and spectrum from the first rows: what is to be told apart from is rows like these."""
+        values = of(rows.pixels(slice(0, SAMPLE)))
+        mean = values.mean(0)
+        return cls(of, mean, Whitening.of(Samples(values - mean, rows.labels[: len(values)])))
 
     def __call__(self, images: Pixels) -> Float[Tensor, "n pixels"]:
         """Give what is compared, of length one."""
