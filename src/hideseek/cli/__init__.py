@@ -34,6 +34,7 @@ Try:  hideseek demo
       hideseek hide instahide-inside --data faces --out hidden
       hideseek show hidden
       hideseek learn --release hidden --out trained
+      hideseek seek mixup-pairs --release hidden --out found
 """
 
 
