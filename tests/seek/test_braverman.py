@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from releases import photos
 
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide
@@ -11,6 +10,7 @@ from hideseek.randomness import seeded
 from hideseek.records import EncodedRelease, Samples, Uncovered
 from hideseek.seek import run
 from hideseek.seek.braverman import Braverman
+from releases import photos
 
 
 def ranking(release: EncodedRelease, attack: Braverman) -> Uncovered:

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from releases import noise_like, photos
 
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, MixingEncoder, Mixup
@@ -14,6 +13,7 @@ from hideseek.seek.discriminant import Look, chosen_discriminant, scatter
 from hideseek.seek.distinguish import Distinguish
 from hideseek.seek.encoding_tests import one_against_the_rest, single_against_many, statistics
 from hideseek.seek.run import run
+from releases import noise_like, photos
 
 
 def released(scheme: MixingEncoder, count: int = 40, rounds: int = 60, seed: int = 1) -> EncodedRelease:

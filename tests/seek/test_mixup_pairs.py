@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from releases import noise_like, photos
 from torch.nn import functional
 
 from hideseek.errors import BadInput
@@ -16,6 +15,7 @@ from hideseek.score.membership import area
 from hideseek.seek import run
 from hideseek.seek.mixup_pairs import MixupPairs
 from hideseek.seek.unmixing import unmix
+from releases import noise_like, photos
 
 
 def claims(release: EncodedRelease, attack: MixupPairs) -> tuple[Reconstruction, Links]:

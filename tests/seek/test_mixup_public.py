@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from releases import noise_like, photos
 
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
@@ -14,6 +13,7 @@ from hideseek.seek.flat_pairs import SURE, exact_weights, smoothest
 from hideseek.seek.matched_filter import Candidates, nearest, quietness, strongest, weigh
 from hideseek.seek.mixup_public import MixupPublic
 from hideseek.similarity import correlation
+from releases import noise_like, photos
 
 
 def claims(release: EncodedRelease, attack: MixupPublic) -> tuple[Uncovered, Reconstruction]:

@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from releases import noise_like, photos
 from skimage.metrics import structural_similarity
 
 from hideseek.errors import BadInput
@@ -15,6 +14,7 @@ from hideseek.seek.learned_search import cut
 from hideseek.seek.public_search import PublicSearch
 from hideseek.seek.white_search import WhiteSearch
 from hideseek.seek.whitening import Whitening, cosines, squares
+from releases import noise_like, photos
 
 
 def search(release: EncodedRelease, attack: PublicSearch) -> Uncovered:
