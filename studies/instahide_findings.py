@@ -94,7 +94,8 @@ def figure_2(ledger: Ledger, path: Path) -> str:
 
 Cross-dataset InstaHide, k = 4, 10 of 50 images, 400 encodings each. Paper: Kolmogorov–Smirnov tests have p-values of
 about one half for every image and statistic, so "there is no significant difference". That test takes *single*
-encodings against 4,000, and averages the p-values of 50: a mean of one half is what it gives whatever the images are.
+encodings against 4,000, and averages the p-values of 50: over the images that is one half whatever they are, and one
+image must stand out in nearly all its encodings for its own to fall.
 Each cell: single against all / against others, as in the paper; then all 400 encodings of an image against the others'.
 
 {table(["", *remarks["statistics"]], rows)}

@@ -93,7 +93,7 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hideseek.seek.matched_filter.QUERIES", 7)
     monkeypatch.setattr("hideseek.seek.matched_filter.KEPT", 0)
     parts = nearest(queries, Candidates(public, lambda x: x), 5)
-    torch.testing.assert_close(whole[0], parts[0])
+    torch.testing.assert_close(whole[0], parts[0], rtol=1e-5, atol=1e-3)
     assert torch.equal(whole[1], parts[1])
 
 
