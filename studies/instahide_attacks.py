@@ -98,6 +98,12 @@ ATTACKS: dict[str, tuple[str, Setting, Attack[EncodedRelease], tuple[str, ...]]]
         MixupPublic(),
         ("all-found", "found", "fitted-psnr", "fitted-ssim"),
     ),
+    "public images, plain inner products": (
+        "table1",
+        Setting(Mixup(k=4, k_private=1), 500, normalisation="image"),
+        PublicSearch("plain"),
+        ("all-found", "found", "hit@1"),
+    ),
     "demask": ("figure6", Setting(CROSS_6, 500), Demask(), ("wrong-signs", "wrong-signs-flipped")),
     "distinguish": ("figure2", Setting(CROSS_4, 50, 400, knows=("sources",)), Distinguish(), ("accuracy",)),
     **{

@@ -24,18 +24,16 @@ A = TypeVar("A", bound=Attack[Any])
 
 
 @dataclass(frozen=True)
-class Seek(Generic[A]):
-    """Run an attack on exactly what would be shared, and write what it found.
+class Given:
+    """Run several attacks with their default settings, each into a folder of its own.
 
-    The attack sees the release and what you put beside it, never the secret: there is no option for one. Its evidence
-    (claims.safetensors, evidence.json, a picture) is judged by `hideseek score`, which is given the secret.
+    An attack that fails is reported, and the others run. What is finished is not run again: a stopped run goes on.
     """
 
-    attack: A
     release: Path
     """The folder that `hideseek hide` wrote."""
     out: Path
-    """The folder to write the evidence to; it must not exist."""
+    """The folder to write the evidence to; of several attacks, a subfolder for each."""
     public: str | None = None
     """The public images that were mixed in, by the address that `hide --public` was given."""
     own: str | None = None
@@ -47,24 +45,15 @@ class Seek(Generic[A]):
 
 
 @dataclass(frozen=True)
-class Several:
-    """Run several attacks with their default settings, each into a folder of its own.
+class Seek(Generic[A]):
+    """Run an attack on exactly what would be shared, and write what it found.
 
-    An attack that fails is reported, and the others run. What is finished is not run again: a stopped run goes on.
+    The attack sees the release and what you put beside it, never the secret: there is no option for one. Its evidence
+    (claims.safetensors, evidence.json, a picture) is judged by `hideseek score`, which is given the secret.
     """
 
-    release: Path
-    """The folder that `hideseek hide` wrote."""
-    out: Path
-    """The folder to write to: a subfolder for each attack."""
-    public: str | None = None
-    """The public images that were mixed in, by the address that `hide --public` was given."""
-    own: str | None = None
-    """Images of the attacker's own, like the private ones, for attacks that train a network."""
-    size: int | None = None
-    """The --size that the images were hidden with."""
-    seed: int | None = None
-    """Draw the attacks' chance from this number, so that they can be repeated."""
+    attack: A
+    given: Given
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -78,22 +67,22 @@ def run(arguments: Sequence[str]) -> None:
         if name not in ATTACKS:
             raise no_such("attack", name, ATTACKS)
     if len(chosen) > 1:
-        seek_several(chosen, tyro.cli(Several, prog=f"hideseek seek {names}", args=rest))
+        seek_several(chosen, tyro.cli(Given, prog=f"hideseek seek {names}", args=rest))
         return
     attack = ATTACKS[names]
     kind: Any = Seek[type(attack)]  # type: ignore[misc] # its flags are the attack's fields
     asked: Seek[Attack[Any]] = tyro.cli(
         kind,
         prog=f"hideseek seek {names}",
-        default=Seek(attack, tyro.MISSING, tyro.MISSING),
+        default=Seek(attack, Given(tyro.MISSING, tyro.MISSING)),
         args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    must_be_new(asked.out)
-    _seek(names, asked.attack, _seen(asked), asked.out, asked)
+    must_be_new(asked.given.out)
+    _seek(names, asked.attack, _seen(asked.given), asked.given.out, asked.given)
 
 
-def seek_several(names: Sequence[str], asked: Several) -> None:
+def seek_several(names: Sequence[str], asked: Given) -> None:
     """Run attacks one after another; one that fails does not stop the others."""
     release, digest = _seen(asked), release_digest(asked.release)
     failed = []
@@ -117,7 +106,7 @@ def seek_several(names: Sequence[str], asked: Several) -> None:
         raise BadInput("no attack could be run.")
 
 
-def _seen(asked: Seek[Attack[Any]] | Several) -> EncodedRelease:
+def _seen(asked: Given) -> EncodedRelease:
     """Read a release, and put beside it what the attacker has."""
     release = read_release(asked.release)
     if asked.public is not None:
@@ -129,9 +118,7 @@ def _seen(asked: Seek[Attack[Any]] | Several) -> EncodedRelease:
     return release
 
 
-def _seek(
-    name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: Seek[Attack[Any]] | Several
-) -> None:
+def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: Given) -> None:
     """Run one attack and write its evidence; say what it took."""
     chance: Randomness = secure() if asked.seed is None else seeded(asked.seed)
     evidence = attack_release(attack, release, chance)

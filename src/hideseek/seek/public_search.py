@@ -13,7 +13,7 @@ from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Uncovered
 from hideseek.seek import learned_search
 from hideseek.seek.demask import Demask
-from hideseek.seek.matched_filter import Best
+from hideseek.seek.matched_filter import Best, Candidates, nearest
 from hideseek.seek.white_search import WhiteSearch
 from hideseek.seek.whitening import squares
 from hideseek.similarity import ssim
@@ -35,8 +35,8 @@ class PublicSearch(Attack[EncodedRelease]):
     sees: ClassVar = EncodedRelease
     needs: ClassVar = ("public",)
 
-    similarity: Literal["white", "ssim", "learned"] = "white"
-    """How rows and images are compared."""
+    similarity: Literal["white", "plain", "ssim", "learned"] = "white"
+    """How rows and images are compared; `plain` are the inner products of §2.2."""
     demask: bool = False
     """Restore the signs of masked rows first, by a network."""
     top: int = 100
@@ -66,6 +66,11 @@ class PublicSearch(Attack[EncodedRelease]):
         if self.similarity == "white":
             compare = WhiteSearch.like(encoded, squares if masked else _as_they_are)
             scores, places = compare.search(rows, public, self.top)
+        elif self.similarity == "plain":
+            candidates = Candidates(
+                public, lambda images: learned_search.shrunk(images, release.encoded.shape).flatten(1)
+            )
+            scores, places = nearest(rows.flatten(1), candidates, self.top)
         elif self.similarity == "ssim":
             scores, places = _by_ssim(rows.abs() if masked else rows, public, self.top, masked)
         else:
