@@ -64,3 +64,9 @@ def test_photographs_are_ranked_above_chance() -> None:
     private, public = photos("channel")
     release, secret = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
     assert rank_of_truth(ranking(release, Braverman()), secret.public_sources).mean() < 0.42
+
+
+def test_public_images_of_another_size_are_refused() -> None:
+    release, _ = InstaHide(k=4, k_private=2).hide(gaussian(9, 0), gaussian(20, 1), seeded(1))
+    with pytest.raises(BadInput, match="at the size that they were mixed at"):
+        run(Braverman(), replace(release, public=gaussian(20, 1, side=20)), seeded(1))

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Uncovered
+from hideseek.seek.run import mixed_in
 
 QUERIES = 512  # rows of a block
 
@@ -36,9 +36,7 @@ class Braverman(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Rank all public images for every row."""
-        public = release.public
-        if public is None or not release.scheme.meets[1]:
-            raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
+        public = mixed_in(release)
         encoded = release.encoded.take(slice(self.rows))
         squares = _centred_squares(public.pixels(), self.normalised)
         scores, order = [], []

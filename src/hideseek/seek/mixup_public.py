@@ -13,6 +13,7 @@ from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Samples, Uncovered
 from hideseek.seek.flat_pairs import SURE, TRIES, Array, Pairs, exact_weights, missing_one, smoothest
 from hideseek.seek.matched_filter import Candidates, in_blocks, pursue, quietness, strongest
+from hideseek.seek.run import mixed_in
 from hideseek.seek.whitening import Whitening
 
 WEAKEST = 2  # images of an unconfirmed row that are put in doubt
@@ -43,9 +44,8 @@ class MixupPublic(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Find, confirm, subtract."""
-        public = release.public
-        count = release.scheme.meets[1]
-        if public is None or not count or release.scheme.masked:
+        public, count = mixed_in(release), release.scheme.meets[1]
+        if release.scheme.masked:
             raise BadInput("this attack is on Mixup with public images; under a mask use public-search or braverman.")
         encoded = release.encoded.take(slice(self.rows))
         white = Whitening.of(public)

@@ -11,8 +11,9 @@ import psutil
 
 from hideseek.errors import BadInput
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, Evidence
+from hideseek.records import Attack, EncodedRelease, Evidence, Samples
 from hideseek.records.attack import R
+from hideseek.records.samples import in_words
 
 EVERY = 0.02  # seconds between two looks at the memory
 WANTED = {  # what a field is, and how its owner gets it
@@ -40,6 +41,18 @@ def check(attack: Attack[R], release: R) -> None:
     missing = [WANTED[field] for field in attack.needs if getattr(release, field) is None]
     if missing:
         raise BadInput(f"this attack needs {' and '.join(missing)}.")
+
+
+def mixed_in(release: EncodedRelease) -> Samples:
+    """Give the public images that were mixed in; refuse a scheme that mixes none, and images of another size."""
+    if release.public is None or not release.scheme.meets[1]:
+        raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
+    if release.public.shape != release.encoded.shape:
+        raise BadInput(
+            f"public images of {in_words(release.public.shape)} are not in rows of {in_words(release.encoded.shape)}:"
+            " name them at the size that they were mixed at."
+        )
+    return release.public
 
 
 class _Memory:
