@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import torch
 from PIL import Image
 
 from hideseek.cli import main
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
 from hideseek.seek import ATTACKS
 from hideseek.seek.evidence_files import read_evidence
 
@@ -107,6 +109,7 @@ def test_the_right_public_set_is_taken(crossed: Path, seek: Seek, tmp_path: Path
     assert len(read_evidence(tmp_path / "found").evidence.claims) == 2
 
 
+@dataclass(frozen=True)
 class Broken(Attack[EncodedRelease]):
     """Fail."""
 
@@ -146,3 +149,28 @@ def test_evidence_of_another_release_is_not_taken_for_ours(hidden: Path, crossed
     code, said = seek("mixup-pairs,braverman", crossed)
     assert code == 1
     assert "evidence of another release" in said
+
+
+def test_evidence_of_another_seed_is_not_taken_for_this_one(hidden: Path, seek: Seek) -> None:
+    assert seek("mixup-pairs,braverman", hidden, "--seed", "1")[0] == 0
+    code, said = seek("mixup-pairs,braverman", hidden, "--seed", "2")
+    assert code == 1
+    assert "other settings or another seed" in said
+
+
+def test_numbers_that_are_not_finite_are_a_failure(hidden: Path, seek: Seek, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hideseek.cli.seek.ATTACKS", {"wild": Wild()})
+    code, said = seek("wild", hidden)
+    assert code == 1
+    assert "not finite" in said
+
+
+@dataclass(frozen=True)
+class Wild(Attack[EncodedRelease]):
+    """Divide by zero."""
+
+    sees: ClassVar = EncodedRelease
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        images = release.encoded.pixels(slice(0, 2)) / 0
+        return Evidence((Reconstruction(images, torch.arange(2)),))

@@ -375,3 +375,18 @@ def test_only_the_public_images_that_were_mixed_in_are_put_beside_a_release(tmp_
     write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "inside")
     with pytest.raises(BadInput, match="no public images were mixed"):
         with_public(release, tmp_path / "inside", public)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sources", -5), ("sources", 2**40), ("weights", -0.1), ("weights", 2.0)])
+def test_what_a_stranger_gives_away_is_checked(tmp_path: Path, name: str, value: float) -> None:
+    give_away: tuple[Given, ...] = ("sources", "weights")
+    write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "out", give_away=give_away)
+    shard = tmp_path / "out" / "encoded-00000.safetensors"
+    tensors = load_file(shard)
+    tensors[name][0, 0] = value
+    save_file(tensors, shard)
+    about = json.loads((tmp_path / "out" / "release.json").read_text())
+    about["shards"][0]["blake3"] = blake3(shard.read_bytes()).hexdigest()
+    (tmp_path / "out" / "release.json").write_text(json.dumps(about))
+    with pytest.raises(BadInput, match="do not use this release"):
+        read_release(tmp_path / "out")

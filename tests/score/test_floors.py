@@ -124,15 +124,22 @@ def test_other_truths_beat_their_floors(kind: str, secret: MixingSecret) -> None
 def test_what_the_floors_answer(of: Literal["images", "rows"], secret: MixingSecret) -> None:
     claim = about(of, secret)
     found = dict(floors(claim, secret, seeded(3)))
-    assert list(found) == ["mean image", "mean image of the class", "random image of the class", "random image"]
+    assert list(found) == [
+        "mean image",
+        "mean of absolute values",
+        "mean image of the class",
+        "random image of the class",
+        "random image",
+    ]
     own = secret.sources if of == "rows" else torch.arange(24)[:, None]
     pixels, labels = secret.private.pixels(), secret.private.labels.argmax(1)
     for name, floor in found.items():
         assert isinstance(floor, Reconstruction)
         assert floor.of == of
         assert torch.equal(floor.about, claim.about)
-        if name == "mean image":
-            torch.testing.assert_close(floor.images, pixels.mean(0).expand_as(floor.images))
+        if name in ("mean image", "mean of absolute values"):
+            averaged = pixels if name == "mean image" else pixels.abs()
+            torch.testing.assert_close(floor.images, averaged.mean(0).expand_as(floor.images))
             continue
         for row in range(len(claim.images)):
             heaviest = own[row, secret.weights[row, :2].argmax()] if of == "rows" else own[row, 0]
@@ -178,7 +185,8 @@ def test_where_there_is_no_other_image_a_floor_is_about_nothing(secret: MixingSe
         assert isinstance(floor, Reconstruction)
         assert floor.about.tolist() == [-1, -1, -1]
     unlabelled = replace(private, labels=torch.empty(3, 0))
-    assert list(dict(floors(claim, replace(secret, private=unlabelled), seeded(6)))) == ["mean image", "random image"]
+    without_mask = replace(secret, private=unlabelled, mask=None)
+    assert list(dict(floors(claim, without_mask, seeded(6)))) == ["mean image", "random image"]
 
 
 def test_the_same_seed_gives_the_same_floors(secret: MixingSecret) -> None:

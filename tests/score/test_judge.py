@@ -106,7 +106,7 @@ def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> Non
     assert int(score.values.isnan().sum()) == 6
     assert score.interval.count == 24
     assert score.notes == ("6 of 30 items have no truth to be judged by",)
-    assert set(score.floors) == {"mean image", "random image"}
+    assert set(score.floors) == {"mean image", "mean of absolute values", "random image"}
     kept = Uncovered(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
     assert judged(kept, secret, "hit@10").scores[0].notes == ("1 answers were kept, and no more can be looked through",)
 

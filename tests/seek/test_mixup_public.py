@@ -131,3 +131,37 @@ def test_flat_pairs_give_exact_weights_and_only_for_the_right_images() -> None:
             np.testing.assert_allclose(weights, secret.weights[row, 1:].numpy(), atol=1e-5)
         assert exact_weights(pairs, wrong, mass, seeded(row))[1] < SURE
     assert sum(supported) > 15
+
+
+def test_one_public_image_a_row_and_a_single_row_will_do() -> None:
+    private, public = photos("image")
+    release, secret = Mixup(k=2, k_private=1).hide(private, public, seeded(1))
+    for rows in (None, 1):
+        uncovered, _ = claims(release, MixupPublic(rows=rows))
+        assert (uncovered.candidates == secret.public_sources[: len(uncovered.rows)]).float().mean() > 0.9
+
+
+def test_a_blank_public_image_is_not_found_everywhere() -> None:
+    private, public = photos("image")
+    blank = replace(public, images=public.images.clone())
+    blank.images[7] = 0
+    blank.scale[7], blank.shift[7] = 0, 0
+    release, secret = Mixup(k=4, k_private=1).hide(private, blank, seeded(1))
+    uncovered, _ = claims(release, MixupPublic(exact=False))
+    assert (uncovered.candidates == 7).float().mean() < 0.1
+    assert (uncovered.candidates[:, :, None] == secret.public_sources[:, None]).any(1).float().mean() > 0.8
+
+
+def test_features_have_no_neighbours_and_are_attacked_still() -> None:
+    generator = np.random.default_rng(0)
+    private, public = (
+        Samples(torch.from_numpy(values), torch.eye(2)[torch.arange(len(values)) % 2])
+        for values in (generator.standard_normal((n, 64, 1, 1), dtype=np.float32) for n in (30, 100))
+    )
+    release, _ = Mixup(k=3, k_private=1).hide(private, public, seeded(1))
+    assert run(MixupPublic(), release, seeded(1)).remarks["confirmed"] == 0
+
+
+def test_no_rows_are_one_sentence() -> None:
+    with pytest.raises(BadInput, match="rows must be 1 or more"):
+        MixupPublic(rows=0)

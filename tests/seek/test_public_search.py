@@ -102,7 +102,7 @@ def test_cosines_are_the_transform_of_scipy() -> None:
 def test_bad_settings_are_one_sentence() -> None:
     private, public = photos("channel")
     release, _ = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
-    with pytest.raises(BadInput, match="top must be 1 or more"):
+    with pytest.raises(BadInput, match="top and steps must be 1 or more"):
         run(PublicSearch(top=0), release, seeded(1))
     with pytest.raises(BadInput, match="at least 512 public images"):
         run(PublicSearch(similarity="learned"), release, seeded(1))
@@ -117,3 +117,21 @@ def test_a_learned_similarity_learns() -> None:
     claim = search(release, PublicSearch(similarity="learned", steps=30, top=100))
     # a tenth of the public images: by chance a tenth of 180 rows, a fifth once in 100,000 times
     assert hits(claim, secret.public_sources, 100) > 0.2
+
+
+@pytest.mark.parametrize("kind", ["image", "channel"])
+def test_ssim_does_not_depend_on_blocks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    private, public = photos(kind)
+    release, _ = Mixup(k=2, k_private=1).hide(private.take(slice(0, 4)), public.take(slice(0, 60)), seeded(1))
+    whole = search(release, PublicSearch(similarity="ssim", top=60))
+    monkeypatch.setattr("hideseek.seek.public_search.BLOCK", 13)
+    parts = search(release, PublicSearch(similarity="ssim", top=60))
+    torch.testing.assert_close(whole.scores, parts.scores)
+
+
+def test_smaller_public_images_are_refused() -> None:
+    private, public = photos("channel")
+    release, _ = Mixup(k=2, k_private=1).hide(private, public, seeded(1))
+    small = cut(public, (3, 20, 20), seeded(1))
+    with pytest.raises(BadInput, match="smaller than rows"):
+        run(PublicSearch(), replace(release, public=small), seeded(1))

@@ -1,6 +1,7 @@
 """`hideseek seek ATTACK`: look for what a release still shows."""
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,12 +90,16 @@ def seek_several(names: Sequence[str], asked: Given) -> None:
     for name in names:
         folder = asked.out / name
         if (folder / "evidence.json").is_file():
-            if read_evidence(folder).release != digest:
+            there = read_evidence(folder)
+            if there.release != digest:
                 raise BadInput(f"{folder} is evidence of another release: choose another folder.")
+            if there.seed != asked.seed or there.settings != json.loads(json.dumps(_settings(ATTACKS[name]))):
+                raise BadInput(f"{folder} is evidence of other settings or another seed: choose another folder.")
             print(f"{name}: in {folder} already.")
             continue
         (folder / "failed.json").unlink(missing_ok=True)  # of a run before, to be tried again
         try:
+            must_be_new(folder)
             _seek(name, ATTACKS[name], release, folder, asked)
         except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
             reason = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
@@ -120,12 +125,12 @@ def _seen(asked: Given) -> EncodedRelease:
 
 def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: Given) -> None:
     """Run one attack and write its evidence; say what it took."""
-    chance: Randomness = secure() if asked.seed is None else seeded(asked.seed)
-    evidence = attack_release(attack, release, chance)
-    found = Found(evidence, name, release_digest(asked.release), dataclasses.asdict(attack), asked.seed)  # type: ignore[call-overload]
-    picture = evidence_sheet(name, release, evidence)
+    digest = release_digest(asked.release)
+    evidence = attack_release(attack, release, _chance(asked.seed))
+    found = Found(evidence, name, digest, _settings(attack), asked.seed)
     with new_folder(folder) as partial:
         write_evidence(found, partial)
+        picture = evidence_sheet(name, release, evidence)
         if picture is not None:
             with new_file(partial / "evidence.png") as file:
                 picture.save(file, "PNG")
@@ -134,6 +139,17 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
         if isinstance(value, int | float):
             print(f"  {remark}: {value:.4g}")
     print(f"Judge it:  hideseek score {folder} --secret FILE")
+
+
+def _settings(attack: Attack[Any]) -> dict[str, Any]:
+    return dataclasses.asdict(attack)  # type: ignore[call-overload, no-any-return] # attacks are dataclasses
+
+
+def _chance(seed: int | None) -> Randomness:
+    """Give a stream that is not the hider's, even where both name the same seed."""
+    if seed is None:
+        return secure()
+    return seeded(int.from_bytes(hashlib.sha256(f"seek {seed}".encode()).digest(), "little"))
 
 
 def _attacks() -> str:

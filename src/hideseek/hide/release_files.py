@@ -139,7 +139,9 @@ def read_release(folder: Path) -> EncodedRelease:
     whole = {name: torch.empty(about["rows"], *shape, dtype=dtype) for name, (dtype, shape) in wanted.items()}
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
-        tensors = _checked_shard(folder / _shard(number), shard, wanted)
+        path = folder / _shard(number)
+        tensors = _checked_shard(path, shard, wanted)
+        _check_given(path, tensors, about["rows"] // about.get("rounds", 1))
         stop = start + shard["rows"]
         for name, tensor in tensors.items():
             whole[name][start:stop] = tensor
@@ -152,6 +154,15 @@ def read_release(folder: Path) -> EncodedRelease:
     )
     rounds, weights, sources = about.get("rounds", 1), whole.get("weights"), whole.get("sources")
     return EncodedRelease(encoded, scheme, None, rounds, weights, sources, seed=about.get("seed"))
+
+
+def _check_given(path: Path, tensors: dict[str, torch.Tensor], images: int) -> None:
+    """Refuse places in the private set, or weights, that cannot be."""
+    sources, weights = tensors.get("sources"), tensors.get("weights")
+    if sources is not None and ((sources < 0).any() or (sources >= images).any()):
+        raise BadInput(f"{path} names private images that are not there: do not use this release.")
+    if weights is not None and ((weights < 0).any() or (weights.sum(1) > 1 + ROUNDING).any()):
+        raise BadInput(f"{path} holds weights that are negative or sum to more than 1: do not use this release.")
 
 
 def release_digest(folder: Path) -> str:
@@ -227,6 +238,7 @@ def _has_form(about: Any) -> bool:
             about["format"] == FORMAT
             and _counts(about["rows"], *about["shape"], *(shard["rows"] for shard in about["shards"]))
             and len(about["shape"]) == 3
+            and min(about["rows"], *about["shape"]) > 0
             and sum(shard["rows"] for shard in about["shards"]) == about["rows"]
             and all(isinstance(shard["blake3"], str) for shard in about["shards"])
             and (_counts(about["classes"]) or _names(about["classes"]))
@@ -236,6 +248,7 @@ def _has_form(about: Any) -> bool:
             and _counts(about.get("rounds", 1))
             and about.get("rounds", 1) > 0
             and about["rows"] % about.get("rounds", 1) == 0
+            and (about["public"] is None or _counts(about["public"]["images"]))
             and (about["public"] is None or isinstance(about["public"]["blake3"], str))
             and isinstance(about["normalisation"], dict)
             and "scheme" in about

@@ -35,12 +35,16 @@ def _of_reconstruction(claim: Reconstruction, secret: MixingSecret, chance: Rand
     """
     private = secret.private
     streams = chance.spawn(2)
-    average = mean_image(private).expand_as(claim.images)
+    averages = {"mean image": mean_image(private).expand_as(claim.images)}
+    if secret.mask is not None:  # then absolute values are what anybody can average
+        averages["mean of absolute values"] = mean_image(private, absolute=True).expand_as(claim.images)
     if claim.of == "any" or isinstance(claim, Matched):
-        yield "mean image", settled(Reconstruction(average, claim.about, "any"), secret)
+        for name, average in averages.items():
+            yield name, settled(Reconstruction(average, claim.about, "any"), secret)
         yield "random image", matched_sample(len(claim.images), private, streams[1])
         return
-    yield "mean image", replace(claim, images=average)
+    for name, average in averages.items():
+        yield name, replace(claim, images=average)
     truths = candidates(claim, secret)
     if private.labels.shape[1] > 1:
         classes = heaviest(claim, secret)

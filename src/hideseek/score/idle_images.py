@@ -14,11 +14,12 @@ from hideseek.score.matching import one_to_one
 from hideseek.score.truths import BLOCK, Matched, blocks, candidates, likeness
 
 
-def mean_image(private: Samples) -> Float[Tensor, "c h w"]:
-    """Average all private images."""
+def mean_image(private: Samples, absolute: bool = False) -> Float[Tensor, "c h w"]:
+    """Average all private images, or their absolute values."""
     total = torch.zeros(private.shape, dtype=torch.float64)
     for rows in blocks(len(private), math.prod(private.shape)):
-        total += private.pixels(rows).double().sum(0).cpu()
+        pixels = private.pixels(rows).double()
+        total += (pixels.abs() if absolute else pixels).sum(0).cpu()
     return (total / len(private)).float()
 
 
@@ -45,12 +46,14 @@ def class_means(
             total += private.pixels(members[rows]).double().sum(0).cpu()
         for rows in blocks(len(asked), math.prod(private.shape)):
             left, count = total.expand(rows.stop - rows.start, *private.shape).clone(), torch.tensor(len(members))
-            for column in truths[asked[rows]].T:
-                within = own[column] == label
+            judged_by = truths[asked[rows]]
+            for place, column in enumerate(judged_by.T):
+                again = (judged_by[:, :place] == column[:, None]).any(1)
+                within = (own[column] == label) & ~again
                 left -= within[:, None, None, None] * private.pixels(column).double().cpu()
                 count = count - within.long()
             images[asked[rows]] = (left / count.clamp_min(1)[:, None, None, None]).float()
-            about[asked[rows][count == 0]] = -1
+            about[asked[rows][count <= 0]] = -1
     return replace(claim, images=images, about=about)
 
 

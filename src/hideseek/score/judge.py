@@ -116,7 +116,9 @@ def _score(
     sign = 1 if metric.higher_is_better else -1
     below = {floor: each for floor, each in below.items() if (values - each).isfinite().any()}
     under = {floor: _interval(each, groups, chance) for floor, each in below.items()}
-    best = max(under, key=lambda floor: sign * under[floor].mean, default="")
+    covered = {floor: int((values - each).isfinite().sum()) for floor, each in below.items()}
+    whole = [floor for floor in under if covered[floor] == max(covered.values())]  # one of a few items proves nothing
+    best = max(whole, key=lambda floor: sign * under[floor].mean, default="")
     advantage = _interval(sign * (values.double() - below[best].double()), groups, chance) if best else None
     found = _interval(values, groups, chance)
     if metric.limit is not None and (exact := int((values >= metric.limit).sum())):

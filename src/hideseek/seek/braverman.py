@@ -10,7 +10,7 @@ from torch import Tensor
 from hideseek.progress import track
 from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Uncovered
-from hideseek.seek.run import mixed_in
+from hideseek.seek.run import check_rows, mixed_in
 
 QUERIES = 512  # rows of a block
 
@@ -33,6 +33,9 @@ class Braverman(Attack[EncodedRelease]):
     """Rank by the correlation of squares instead."""
     rows: int | None = 500
     """Rank for the first rows only; every ranking is kept whole."""
+
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Rank all public images for every row."""

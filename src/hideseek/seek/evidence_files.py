@@ -85,7 +85,7 @@ def read_evidence(folder: Path) -> Found:
         claims = tuple(_claim(number, described, tensors) for number, described in enumerate(about["claims"]))
         evidence = Evidence(claims, about["remarks"], float(about["seconds"]), int(about["memory"]))
         return Found(evidence, str(about["attack"]), str(about["release"]), about["settings"], about.get("seed"))
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise damaged from None
 
 

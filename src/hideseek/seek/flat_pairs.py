@@ -68,6 +68,8 @@ def exact_weights(
     """
     seen = pairs.of(images).astype(np.float64)
     best, most = np.zeros(len(seen)), 0
+    if not len(pairs.first):  # features have no neighbours
+        return best, 0
     judges = slice(0, max(DRAWN_FROM))
     for reach in DRAWN_FROM:
         for start in range(0, tries, TRIES):

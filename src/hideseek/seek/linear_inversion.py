@@ -113,7 +113,7 @@ class LinearInversion(Attack[EncodedRelease]):
 def pixel_range(samples: Samples) -> tuple[Float[Tensor, "c 1 1"], Float[Tensor, "c 1 1"]] | None:
     """Give the values of black and white in each channel; nothing where pixels have no such range."""
     constants = samples.normalisation
-    if constants.kind != "channel":
+    if constants.kind != "channel" or samples.shape[1:] == (1, 1):  # features have no black and white
         return None
     mean, std = (torch.tensor(part)[:, None, None] for part in (constants.mean, constants.std))
     return -mean / std, (1 - mean) / std

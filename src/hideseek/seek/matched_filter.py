@@ -13,6 +13,7 @@ from hideseek.records import Samples
 QUERIES = 1024  # rows of a block
 CANDIDATES = 8192  # images of a block
 KEPT = 1 << 29  # bytes of white candidates that are kept from one search to the next
+TINY = torch.finfo(torch.float32).tiny
 _WIDTH = 3  # pixels on a side of the neighbourhood that tells how loud an image is
 _SHARE = 0.5  # of the loudness that is common to all colours
 _LEAST = 0.02  # of the mean loudness
@@ -41,7 +42,8 @@ class Candidates:
 
     def __getitem__(self, places: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape pixels"]:
         """Give some candidates."""
-        return self._features(self._images.pixels(places.flatten())).view(*places.shape, -1)
+        features = self._features(self._images.pixels(places.flatten())).flatten(1)
+        return features.view(*places.shape, features.shape[1])
 
 
 def quietness(residual: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
@@ -55,7 +57,7 @@ def quietness(residual: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
     edge = _WIDTH // 2
     padded = functional.pad(energy, (edge,) * 4, mode="replicate")
     local = functional.avg_pool2d(padded, _WIDTH, stride=1)
-    return 1 / (local + _LEAST * local.mean((2, 3), keepdim=True) + torch.finfo(torch.float32).tiny)
+    return 1 / (local + _LEAST * local.mean((2, 3), keepdim=True) + TINY)
 
 
 def strongest(
@@ -75,7 +77,7 @@ def strongest(
         for top in range(0, len(residual), QUERIES):
             rows = slice(top, top + QUERIES)
             product = (weights[rows] * residual[rows]) @ block.T
-            gain = product.mul_(product.clamp_min(0)).div_(weights[rows] @ squares)
+            gain = product.mul_(product.clamp_min(0)).div_((weights[rows] @ squares).clamp_min(TINY))
             _leave_out(gain, without[rows] - start)
             best.take(rows, gain, start)
     return best.scores, best.places
@@ -121,7 +123,8 @@ def weigh(
     """Fit rows by the images found in them, by weighted least squares; give the coefficients and what remains."""
     weighted = found * weights[:, None]
     gram = weighted @ found.mT
-    gram.diagonal(dim1=1, dim2=2).mul_(1 + 1e-6)  # two equal candidates must not stop the others
+    diagonal = gram.diagonal(dim1=1, dim2=2)
+    diagonal.add_(1e-6 * diagonal.mean(1, keepdim=True) + TINY)  # equal or blank candidates must not stop the others
     fitted = torch.linalg.solve(gram, weighted @ rows[..., None])
     return fitted[..., 0], rows - (fitted.mT @ found)[:, 0]
 

@@ -13,7 +13,7 @@ from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Samples, Uncovered
 from hideseek.seek.flat_pairs import SURE, TRIES, Array, Pairs, exact_weights, missing_one, smoothest
 from hideseek.seek.matched_filter import Candidates, in_blocks, pursue, quietness, strongest
-from hideseek.seek.run import mixed_in
+from hideseek.seek.run import check_rows, mixed_in
 from hideseek.seek.whitening import Whitening
 
 WEAKEST = 2  # images of an unconfirmed row that are put in doubt
@@ -42,6 +42,9 @@ class MixupPublic(Attack[EncodedRelease]):
     rows: int | None = None
     """Attack the first rows only."""
 
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
+
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Find, confirm, subtract."""
         public, count = mixed_in(release), release.scheme.meets[1]
@@ -58,7 +61,7 @@ class MixupPublic(Attack[EncodedRelease]):
             row_by_row = _Exact(rows, mass, public, chance)
             confirmed = row_by_row.confirm(found, weights)
             doubted = (~confirmed).nonzero()[:, 0]
-            if mass is not None and len(doubted) < (1 - WORTH) * len(rows):
+            if mass is not None and 0 < len(doubted) < (1 - WORTH) * len(rows):
                 row_by_row.mend(doubted, found, weights, confirmed, white, candidates)
         private = encoded.labels.sum(1) if encoded.labels.shape[1] else (1 - weights.sum(1))
         remains = _remaining(rows, public, found, weights) / private.clamp_min(1e-3)[:, None, None, None]
@@ -131,8 +134,8 @@ class _Exact:
             kept = torch.ones(len(doubted), found.shape[1], dtype=torch.bool).scatter_(
                 1, order[:, nth : nth + 1], False
             )
-            others = found[doubted][kept].view(len(doubted), -1)
-            _, rest = in_blocks(pixels, candidates, others, quiet)
+            others = found[doubted][kept].view(len(doubted), found.shape[1] - 1)
+            rest = in_blocks(pixels, candidates, others, quiet)[1] if others.shape[1] else pixels
             _, instead = strongest(rest, quiet, candidates, RUNNERS_UP, found[doubted])
             for number, row in enumerate(track(doubted.tolist(), "mending")):
                 if not confirmed[row]:

@@ -86,6 +86,8 @@ def own_encodings(
                 f"images of {in_words(images.shape)} cannot stand in for private ones of"
                 f" {in_words(release.encoded.shape)}: load them with that --size and --channels."
             )
+        if images.normalisation != release.encoded.normalisation or images.shape[0] != release.encoded.shape[0]:
+            raise BadInput("images that stand in for private ones need the release's channels and normalisation.")
     together, mixed_in = release.scheme.meets
     places = chance.permutation(len(own))
     if mixed_in and own is public:

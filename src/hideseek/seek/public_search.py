@@ -14,6 +14,7 @@ from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Uncovere
 from hideseek.seek import learned_search
 from hideseek.seek.demask import Demask
 from hideseek.seek.matched_filter import Best, Candidates, nearest
+from hideseek.seek.run import check_rows
 from hideseek.seek.white_search import WhiteSearch
 from hideseek.seek.whitening import squares
 from hideseek.similarity import ssim
@@ -46,13 +47,18 @@ class PublicSearch(Attack[EncodedRelease]):
     steps: int = 600
     """Of training, for the learned similarity."""
 
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
+        if self.top < 1 or self.steps < 1:
+            raise BadInput(f"top and steps must be 1 or more, not {self.top} and {self.steps}.")
+
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Restore signs if asked to, compare, rank."""
         public = release.public
         if public is None or not release.scheme.meets[1]:
             raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
-        if self.top < 1:
-            raise BadInput(f"top must be 1 or more, not {self.top}.")
+        if any(own < needed for own, needed in zip(public.shape, release.encoded.shape, strict=True)):
+            raise BadInput("public images that are smaller than rows cannot be in them: name them at their size.")
         remarks: dict[str, Any] = {}
         masked = release.scheme.masked
         encoded = release.encoded
@@ -91,10 +97,16 @@ def _by_ssim(
     """Compare by SSIM, over the range that the public images have; larger images are shrunk."""
     best = Best(len(rows), min(count, len(public)), rows.device)
     shape = (rows.shape[1], rows.shape[2], rows.shape[3])
-    for start in track(range(0, len(public), BLOCK), "comparing"):
+
+    def block(start: int) -> Float[Tensor, "n c h w"]:
         images = learned_search.shrunk(public.pixels(slice(start, start + BLOCK)), shape)
-        images = images.abs() if masked else images
-        width = float(images.max() - images.min())
+        return images.abs() if masked else images
+
+    starts = range(0, len(public), BLOCK)
+    limits = [(float(images.min()), float(images.max())) for images in map(block, starts)]
+    width = max(high for _, high in limits) - min(low for low, _ in limits) or 1.0  # images of one value are all alike
+    for start in track(starts, "comparing"):
+        images = block(start)
         for row in range(len(rows)):
             likeness = ssim(images, rows[row].expand_as(images), width)
             best.take(slice(row, row + 1), likeness[None], start)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import psutil
+from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.randomness import Randomness
@@ -31,6 +32,9 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
         started = time.monotonic()
         evidence = attack.seek(release, chance)
         seconds = time.monotonic() - started
+    for claim in evidence.claims:
+        if not all(value.isfinite().all() for value in vars(claim).values() if isinstance(value, Tensor)):
+            raise BadInput(f"the attack has failed: its {type(claim).__name__} holds numbers that are not finite.")
     return replace(evidence, seconds=seconds, memory=memory.most)
 
 
@@ -47,12 +51,20 @@ def mixed_in(release: EncodedRelease) -> Samples:
     """Give the public images that were mixed in; refuse a scheme that mixes none, and images of another size."""
     if release.public is None or not release.scheme.meets[1]:
         raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
+    if release.scheme.meets[1] > len(release.public):
+        raise BadInput(f"rows of {release.scheme.meets[1]} public images cannot be made of {len(release.public)}.")
     if release.public.shape != release.encoded.shape:
         raise BadInput(
             f"public images of {in_words(release.public.shape)} are not in rows of {in_words(release.encoded.shape)}:"
             " name them at the size that they were mixed at."
         )
     return release.public
+
+
+def check_rows(rows: int | None) -> None:
+    """Refuse to attack no rows."""
+    if rows is not None and rows < 1:
+        raise BadInput(f"rows must be 1 or more, not {rows}.")
 
 
 class _Memory:

@@ -52,7 +52,7 @@ def _weights(rows: Float[Tensor, "m pixels"], images: Float[Tensor, "n pixels"],
     gram = (images @ images.T).double() + scale**2
     products = (rows @ images.T).double() + scale**2
     wide: Int[Tensor, "m wide"] = (
-        ((products - scale**2) / images.norm(dim=1)).topk(min(3 * k + 4, len(images)), 1).indices
+        ((products - scale**2) / images.norm(dim=1).clamp_min(1e-30)).topk(min(3 * k + 4, len(images)), 1).indices
     )
     weights = torch.zeros(len(rows), len(images))
 
