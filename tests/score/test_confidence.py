@@ -43,6 +43,16 @@ def test_beating_a_floor_takes_an_interval_and_items() -> None:
     assert not beats(Interval(2.0, 1.5, 2.5, 3), 1.0)
 
 
+def test_doubt_is_the_share_of_resamples_that_are_not_above_zero() -> None:
+    """The mean of 100 values of deviation 1 scatters by 0.1: at a mean of 0.1, one resample in Φ(−1) is not above 0."""
+    values = np.random.default_rng(3).normal(0, 1, 100)
+    values = (values - values.mean()) / values.std()
+    doubt = interval(torch.from_numpy(values + 0.1), seeded(0)).doubt
+    assert doubt == pytest.approx(0.159, abs=5 * (0.159 * 0.841 / 2000) ** 0.5)  # five deviations of 2,000 draws
+    assert interval(torch.from_numpy(values + 1.0), seeded(0)).doubt == 0
+    assert interval(torch.from_numpy(values - 1.0), seeded(0)).doubt == 1
+
+
 def test_nothing_to_average_is_refused() -> None:
     for scores in (torch.empty(0), torch.tensor([1.0, float("inf")])):
         with pytest.raises(BadInput, match="finite"):

@@ -143,7 +143,7 @@ def test_features_have_no_ssim_but_other_scores() -> None:
     truth = MixingSecret(private, torch.arange(12)[:, None], none, torch.ones(12, 1))
     judgement = judged(Reconstruction(private.images.clone(), torch.arange(12)), truth)
     assert {score.metric for score in judgement.scores} == {
-        "snr", "correlation", "absolute-correlation", "l2", "re-identified"
+        "snr", "correlation", "absolute-correlation", "recovered", "l2", "re-identified"
     }  # fmt: skip
     assert judgement.skipped["ssim"] == judgement.skipped["fitted-psnr"] == "it is for images, and these are features."
     assert "MB" in judgement.skipped["lpips-vgg"]

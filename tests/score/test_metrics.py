@@ -103,6 +103,23 @@ def test_reconstruction(name: str, of: Literal["rows", "images", "any"], normali
     np.testing.assert_allclose(scores.numpy(), expected, rtol=2e-4, atol=2e-4)
 
 
+def test_recovered_is_a_correlation_of_nine_tenths_whatever_the_sign(secret: MixingSecret) -> None:
+    """A guess x + s·z of unit variances has the correlation 1 / √(1 + s²): 0.9 at s = 0.484."""
+    pixels = secret.private.pixels().flatten(1)
+    unit = (pixels - pixels.mean(1, keepdim=True)) / pixels.std(1, correction=0, keepdim=True)
+    noise = torch.from_numpy(np.random.default_rng(0).standard_normal(unit.shape)).float()
+    levels = torch.tensor([0.0, 0.4, 0.6, 2.0])[torch.arange(len(unit)) % 4]
+    signs = torch.tensor([1.0, -1.0])[torch.arange(len(unit)) // 4 % 2]
+    images = (signs[:, None] * (unit + levels[:, None] * noise)).view(-1, *secret.private.shape)
+    expected = [
+        float(abs(np.corrcoef(x.double(), g.double())[0, 1]) >= 0.9)
+        for x, g in zip(pixels, images.flatten(1), strict=True)
+    ]
+    claim = Reconstruction(images, torch.arange(len(images)), "images")
+    assert METRICS["recovered"].score(claim, secret).tolist() == expected
+    assert 0.4 < np.mean(expected) < 0.6
+
+
 @pytest.mark.parametrize("of", ["images", "rows"])
 def test_re_identified(of: Literal["rows", "images"], secret: MixingSecret) -> None:
     claim = guesses(secret, of)

@@ -12,16 +12,16 @@ from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.data import load
 from hideseek.errors import BadInput, no_such
 from hideseek.files import explained, must_be_new, new_file
-from hideseek.hide import ENCODERS, Augmented, InstaHide, MixingEncoder, PairInstaHide
+from hideseek.hide import ENCODERS, MixingEncoder
 from hideseek.hide.release_files import read_release
 from hideseek.hide.schemes import to_json
-from hideseek.learn import Keeping, Learnt, PrivateSGD, learn
+from hideseek.learn import Keeping, Learnt, PrivateSGD, learn, suited
 from hideseek.learn.train import CHECKPOINT
 from hideseek.models.place import here
 from hideseek.models.trained import MODEL, write_model
 from hideseek.models.training import RECIPES, Training, automatic
 from hideseek.randomness import secure, seeded
-from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.records import EncodedRelease, Samples
 from hideseek.report.curve import draw_curve
 
 
@@ -133,7 +133,7 @@ def train(asked: Learn[Any]) -> None:
     if asked.public is not None:
         public = public_images(asked.public, samples, size=asked.size, features=asked.features)
     test = _test(asked, samples)
-    model = asked.model or _suited(samples, source.scheme if isinstance(source, EncodedRelease) else encoder, privacy)
+    model = asked.model or suited(samples, source.scheme if isinstance(source, EncodedRelease) else encoder, privacy)
     first = here().first
     if first and test is None:
         print("There is no --test set: how well the model does on new images will not be known.")
@@ -155,18 +155,6 @@ def train(asked: Learn[Any]) -> None:
     except KeyboardInterrupt:
         begun = (asked.out / CHECKPOINT).exists()
         raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
-
-
-def _suited(samples: Samples, scheme: Encoder | None, privacy: PrivateSGD | None) -> str:
-    """Choose a small network by what it shall learn from."""
-    tiny = min(samples.shape[1:]) < 16
-    if privacy:
-        return "tanh-dense" if tiny else "tanh-convnet"
-    if min(samples.shape[1:]) < 8:
-        return "classifier"
-    while isinstance(scheme, Augmented):
-        scheme = scheme.scheme
-    return "small-resnet-absolute" if isinstance(scheme, InstaHide | PairInstaHide) else "small-resnet"
 
 
 def _write(asked: Learn[Any], learnt: Learnt) -> None:

@@ -131,6 +131,15 @@ def learn(
     return Learnt(replace(trained, network=network.eval()), history, scheme, spent)
 
 
+def suited(samples: Samples, scheme: Encoder | None = None, privacy: PrivateSGD | None = None) -> str:
+    """Choose a small network by what it shall learn from: under a mask of signs one that looks at |x|."""
+    if privacy:
+        return "tanh-dense" if min(samples.shape[1:]) < 16 else "tanh-convnet"
+    if min(samples.shape[1:]) < 8:
+        return "classifier"
+    return "small-resnet-absolute" if scheme is not None and scheme.masked else "small-resnet"
+
+
 def _batches(
     samples: Samples,
     public: Samples | None,

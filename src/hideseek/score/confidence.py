@@ -24,6 +24,8 @@ class Interval:
     high: float
     count: int
     confidence: float = 0.95
+    doubt: float = 0.0
+    """The share of resampled means that are not above zero: of an advantage, how far it is in doubt."""
 
 
 def interval(
@@ -54,7 +56,7 @@ def interval(
         means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(finite.mean()), float(low), float(high), units, confidence)
+    return Interval(float(finite.mean()), float(low), float(high), units, confidence, float((means <= 0).mean()))
 
 
 def beats(score: Interval, floor: float) -> bool:

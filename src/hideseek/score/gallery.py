@@ -20,6 +20,7 @@ class Exhibit:
     guess: Float[Tensor, "c h w"]
     image: int  # its place in the private set
     likeness: float  # the absolute value of their correlation
+    number: int  # the guess's place in the claim
 
 
 def gallery(claim: Reconstruction, secret: MixingSecret, count: int = 6) -> dict[str, list[Exhibit]]:
@@ -45,4 +46,4 @@ def _exhibit(claim: Reconstruction, secret: MixingSecret, number: int) -> Exhibi
     which = int(likeness.argmax())
     truth, shown = raw_pair(secret.private, places[which : which + 1], guesses[which : which + 1])
     fit = fitted(truth, shown)[0].nan_to_num().cpu()
-    return Exhibit(truth[0].cpu(), fit, int(places[which]), float(likeness[which]))
+    return Exhibit(truth[0].cpu(), fit, int(places[which]), float(likeness[which]), number)

@@ -19,6 +19,7 @@ from hideseek.score.truths import BLOCK, HUGE, Matched, blocks, candidates, fitt
 
 Compare = Callable[[Float[Tensor, "b c h w"], Float[Tensor, "b c h w"]], Scores]
 
+COMES_BACK = 0.9  # the correlation with the truth from which anybody would say that it is the same picture
 LIMIT = 100.0  # dB: an exact reconstruction has infinitely many, and no mean
 _SLACK = 1e-3  # by which resizing may leave [0, 1]
 
@@ -97,6 +98,11 @@ def re_identified(claim: Reconstruction, secret: MixingSecret) -> Scores:
     return found
 
 
+def _comes_back(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Scores:
+    """Tell whether a guess, or its negative, is all but the truth."""
+    return (similarity.correlation(truth, guess).abs() >= COMES_BACK).double()
+
+
 def _by_chance(claim: Reconstruction, secret: MixingSecret) -> Scores:
     """Give the share of private images that would be right."""
     ordered = candidates(claim, secret).sort(1).values
@@ -124,6 +130,12 @@ METRICS = {
     "correlation": _metric("Pearson's correlation of normalised pixels", _pixelwise, similarity.correlation),
     "absolute-correlation": _metric(
         "the same of absolute values: signs need not be right", _pixelwise, similarity.absolute_correlation
+    ),
+    "recovered": _metric(
+        f"the share of guesses whose correlation with the truth, or its negative, is {COMES_BACK} or more",
+        _pixelwise,
+        _comes_back,
+        "share",
     ),
     "l2": _metric("distance to the truth, of normalised pixels", _pixelwise, similarity.l2, higher=False),
     "re-identified": Metric(
