@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test lint examples bench clean
+.PHONY: setup browser demo test lint examples bench clean
 
 setup: $(VENV)/ready
 
@@ -16,6 +16,13 @@ $(VENV)/ready: pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/hideseek demo --out demo/faces.png
+
+browser:
+	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core > /dev/null; \
+	else echo "install Chromium or Google Chrome, then make test"; fi
 
 test: lint
 	$(BIN)/python -m pytest

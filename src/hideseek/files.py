@@ -29,7 +29,7 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise BadInput(
-                f"the disk of {path} is full: free some space or write to another disk; nothing was kept."
+                f"the disk of {path} is full: free some space or write to another disk; what was unfinished is gone."
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise BadInput(f"{path} may not be written: choose another place or change its permissions.") from error

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from hideseek.errors import BadInput
@@ -43,14 +44,15 @@ def test_beating_a_floor_takes_an_interval_and_items() -> None:
     assert not beats(Interval(2.0, 1.5, 2.5, 3), 1.0)
 
 
-def test_doubt_is_the_share_of_resamples_that_are_not_above_zero() -> None:
-    """The mean of 100 values of deviation 1 scatters by 0.1: at a mean of 0.1, one resample in Φ(−1) is not above 0."""
-    values = np.random.default_rng(3).normal(0, 1, 100)
-    values = (values - values.mean()) / values.std()
-    doubt = interval(torch.from_numpy(values + 0.1), seeded(0)).doubt
-    assert doubt == pytest.approx(0.159, abs=5 * (0.159 * 0.841 / 2000) ** 0.5)  # five deviations of 2,000 draws
-    assert interval(torch.from_numpy(values + 1.0), seeded(0)).doubt == 0
-    assert interval(torch.from_numpy(values - 1.0), seeded(0)).doubt == 1
+def test_doubt_is_the_p_value_of_a_test_over_groups() -> None:
+    values = np.random.default_rng(3).normal(0.1, 1, 60)
+    wanted = scipy.stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    assert interval(torch.from_numpy(values), seeded(0)).doubt == pytest.approx(wanted)
+    groups = torch.arange(60) // 3  # of one size, so that the test is that of their means
+    wanted = scipy.stats.ttest_1samp(values.reshape(20, 3).mean(1), 0, alternative="greater").pvalue
+    assert interval(torch.from_numpy(values), seeded(0), groups).doubt == pytest.approx(wanted)
+    assert [interval(torch.full((9,), value), seeded(0)).doubt for value in (1.0, 0.0, -1.0)] == [0, 1, 1]
+    assert interval(torch.ones(9), seeded(0), torch.zeros(9)).doubt == 1  # one group proves nothing
 
 
 def test_nothing_to_average_is_refused() -> None:

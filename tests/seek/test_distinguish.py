@@ -168,8 +168,10 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
     few = released(InstaHide(), rounds=3)
     with pytest.raises(BadInput, match="--rounds 8"):
         run(Distinguish(), few, seeded(0))
-    with pytest.raises(BadInput, match="--give-away sources"):
+    with pytest.raises(BadInput, match="--rounds 8"):  # whose they are would not help
         run(Distinguish(), replace(few, sources=None), seeded(0))
+    with pytest.raises(BadInput, match="--give-away sources"):
+        run(Distinguish(), replace(released(InstaHide(), rounds=8), sources=None), seeded(0))
     assert few.sources is not None
     with pytest.raises(BadInput, match="all 120 rows"):
         run(Distinguish(), replace(few, sources=few.sources[:5]), seeded(0))

@@ -62,8 +62,11 @@ def test_a_masked_release_and_a_missing_public_set_are_refused() -> None:
     masked, _ = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
     with pytest.raises(BadInput, match="use public-search or braverman"):
         run(MixupPublic(), masked, seeded(1))
-    with pytest.raises(BadInput, match="--public ADDRESS"):
+    with pytest.raises(BadInput, match="use public-search or braverman"):  # public images would not help
         run(MixupPublic(), replace(masked, public=None), seeded(1))
+    plain, _ = Mixup(k=4, k_private=1).hide(private, public, seeded(1))
+    with pytest.raises(BadInput, match="--public ADDRESS"):
+        run(MixupPublic(), replace(plain, public=None), seeded(1))
 
 
 def test_the_strongest_candidate_is_the_best_weighted_fit() -> None:

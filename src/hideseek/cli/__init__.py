@@ -11,6 +11,9 @@ from importlib.metadata import version
 from hideseek.errors import BadInput, no_such
 
 COMMANDS = {
+    "audit": "hide, learn, attack and judge: one page on what leaks, and what it costs",
+    "report": "make the page of an audit again",
+    "compare": "set two audits side by side",
     "hide": "encode images so that they can be shared, and write the release",
     "learn": "train on a release, or on images that are hidden anew for every epoch",
     "predict": "ask a trained model about images, plainly or hidden",
@@ -18,7 +21,7 @@ COMMANDS = {
     "seek": "run attacks on a release, and write what they found",
     "show": "draw what a release looks like",
     "data": "list the image sets that can be named",
-    "demo": "hide the embedded faces with every scheme, and draw what happens to them",
+    "demo": "audit four schemes on the embedded faces, in a few minutes",
 }
 
 
@@ -31,6 +34,7 @@ usage: hideseek VERB [--help] …
 {verbs}
 
 Try:  hideseek demo
+      hideseek audit mixup,instahide-inside --data faces --rounds 10 --out audit
       hideseek hide instahide-inside --data faces --out hidden
       hideseek show hidden
       hideseek learn --release hidden --out trained

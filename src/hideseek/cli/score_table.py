@@ -19,29 +19,30 @@ WIDTH = 160  # columns, where the output is not a terminal
 
 def show(attack: str, evidence: Evidence, judgement: Judgement) -> None:
     """Print what an attack cost, a table for each of its claims, and why metrics were left out."""
-    console = _console()
+    screen = console()
     cost = f"{evidence.seconds:,.1f} s, {evidence.memory / 2**20:,.0f} MiB"
-    console.print(f"[bold]{escape(attack)}[/bold] ({cost})", highlight=False)
+    screen.print(f"[bold]{escape(attack)}[/bold] ({cost})", highlight=False)
     if not evidence.claims:
-        console.print("It claims nothing, so there is nothing to score.")
+        screen.print("It claims nothing, so there is nothing to score.")
     for number in sorted({score.claim for score in judgement.scores}):
         scores = [score for score in judgement.scores if score.claim == number]
-        console.print(_table(scores, console.width >= WIDE))
+        screen.print(_table(scores, screen.width >= WIDE))
         for note in _notes(scores):
-            console.print(note, highlight=False)
+            screen.print(note, highlight=False)
     reasons: dict[str, list[str]] = {}
     for metric, reason in judgement.skipped.items():
         reasons.setdefault(reason, []).append(metric)
     for reason, metrics in reasons.items():
-        console.print(f"Without {escape(', '.join(metrics))}: {escape(reason)}", highlight=False)
+        screen.print(f"Without {escape(', '.join(metrics))}: {escape(reason)}", highlight=False)
 
 
 def show_failed(attack: str, error: str, what: str = "failed") -> None:
     """Print that an attack failed: that is no sign of privacy."""
-    _console().print(f"[bold]{escape(attack)}[/bold] {what}: {escape(error)}", highlight=False)
+    console().print(f"[bold]{escape(attack)}[/bold] {what}: {escape(error)}", highlight=False)
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Give the terminal, or a wide page where the output goes elsewhere."""
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH)
 
 

@@ -3,7 +3,7 @@
 `secret` is not re-exported: who needs the truth says so by its full name.
 """
 
-from hideseek.records.attack import Attack
+from hideseek.records.attack import Attack, Task
 from hideseek.records.claims import Attribution, Claim, Links, Masks, Reconstruction, Uncovered
 from hideseek.records.encoder import Encoder
 from hideseek.records.evidence import Evidence
@@ -23,5 +23,6 @@ __all__ = [
     "Reconstruction",
     "Release",
     "Samples",
+    "Task",
     "Uncovered",
 ]

@@ -6,9 +6,9 @@ It holds figures and words, no image: pictures are files beside it, named by the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-FORMAT = 1
+FORMAT: Final = 1
 
 Outcome = Literal["broken", "resisted", "withheld", "failed", "not applicable"]
 """broken: beats its floor. resisted: ran, did not. withheld: did not pass its proofs. failed: did not run."""
@@ -42,7 +42,7 @@ class Figure:
     advantage: Range | None
     """Over the best floor, image by image; positive where the attack is better."""
     doubt: float | None
-    """The share of resamples in which it is no better than its floor."""
+    """How likely such an advantage is for an attack that is no better than its floor (Student's test over images)."""
     decisive: bool
     """Whether the verdict rests on it; the others are there to be read."""
     beats: bool

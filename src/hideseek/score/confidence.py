@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.errors import BadInput
@@ -25,7 +26,7 @@ class Interval:
     count: int
     confidence: float = 0.95
     doubt: float = 0.0
-    """The share of resampled means that are not above zero: of an advantage, how far it is in doubt."""
+    """How likely such a mean is if the true one is zero: of an advantage, how far it is in doubt (Student's test)."""
 
 
 def interval(
@@ -56,7 +57,24 @@ def interval(
         means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(finite.mean()), float(low), float(high), units, confidence, float((means <= 0).mean()))
+    return Interval(float(finite.mean()), float(low), float(high), units, confidence, _doubt(sums, counts))
+
+
+def _doubt(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+    """Give the one-sided p-value of Student's test that the mean of groups, Σ sums / Σ counts, is zero.
+
+    Percentiles of a bootstrap err two to three times too often with a few dozen images, which adds up over many
+    figures; this does not, where scores are not too skew. The deviation of a ratio is that of Σ − mean · count.
+    """
+    units, mean = len(sums), sums.sum() / counts.sum()
+    if units < 2:
+        return 1.0
+    deviation = np.sqrt(np.square(sums - mean * counts).sum() * units / (units - 1)) / counts.sum()
+    if deviation <= 1e-12 * abs(mean):
+        return 0.0 if mean > 0 else 1.0
+    from scipy.special import stdtr  # Student's distribution function
+
+    return float(stdtr(units - 1, -mean / deviation))
 
 
 def beats(score: Interval, floor: float) -> bool:

@@ -6,6 +6,7 @@ from hideseek.records import Attack
 from hideseek.seek.averaging import AverageKnown, AverageSearch
 from hideseek.seek.braverman import Braverman
 from hideseek.seek.demask import Demask
+from hideseek.seek.describe import describe
 from hideseek.seek.distinguish import Distinguish
 from hideseek.seek.linear_inversion import LinearInversion
 from hideseek.seek.mixup_pairs import MixupPairs
@@ -25,6 +26,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     "distinguish": Distinguish(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
+    "linear-optimum": LinearInversion(prior="public"),
 }
 
-__all__ = ["ATTACKS", "run"]
+__all__ = ["ATTACKS", "describe", "run"]

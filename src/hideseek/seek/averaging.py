@@ -1,23 +1,22 @@
 """Averaging encodings of one image: what it was mixed with averages out (InstaHide §2.1 and §5.3)."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 
 from hideseek.errors import BadInput
-from hideseek.models.place import device
-from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction
+from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Task
+from hideseek.seek.costs import SSIM, VALUE, largest
 from hideseek.seek.demask import Demask
-from hideseek.similarity import ssim
+from hideseek.seek.readable import grouped, readable, similarities, weighted_sums
+from hideseek.seek.refusals import too_small, without_pairs
+from hideseek.seek.run import check
 
-BLOCK = 1 << 18  # pixels that are added up or compared at a time
 LINKED = 50  # queries, at most, whose similarity with every row is kept
+LEAST_QUERIES = 10  # that tell something about all rows
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class AverageKnown(Attack[EncodedRelease]):
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     needs: ClassVar[tuple[str, ...]] = ("sources",)
+    source: ClassVar[str] = "InstaHide §5.3"
 
     demask: bool = False
     """Restore the signs of masked rows first, by a network; else their absolute values are averaged."""
@@ -41,18 +41,36 @@ class AverageKnown(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Average the rows of every image."""
-        if release.sources is None or release.sources.shape[1] < 1:
-            raise BadInput("this attack needs to know which image a row was made for: hide with --give-away sources.")
-        rows, remarks = _readable(release, self.demasking if self.demask else None, chance)
+        check(self, release)
+        assert release.sources is not None  # noqa: S101 (`needs`)
+        rows, remarks = readable(release, self.demasking if self.demask else None, chance)
         images, member = release.sources[:, 0].unique(return_inverse=True)
         weights = torch.ones(len(rows)) if release.weights is None else release.weights[:, 0]
-        sums, mass = _weighted_sums(rows, member, weights), _grouped(weights, member)
+        sums, mass = weighted_sums(rows, member, weights), grouped(weights, member)
         if release.weights is not None and (self.demask or not release.scheme.masked):
             centre = rows.mean(0)
-            guesses = centre + (sums - mass * centre) / _grouped(weights.square(), member)
+            guesses = centre + (sums - mass * centre) / grouped(weights.square(), member)
         else:
             guesses = sums / mass
         return Evidence((Reconstruction(guesses, images, "images"),), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse sources that name no image, and what demasking refuses."""
+        if release.sources is not None and release.sources.shape[1] < 1:
+            return "this attack needs to know which image a row was made for: hide with --give-away sources."
+        return self.demasking.refuses(release) if self.demask and release.scheme.masked else ""
+
+    def effort(self, task: Task) -> float:
+        """Count the numbers that are added up, and the training of a network if there is one."""
+        training = self.demasking.effort(task) if self.demask and task.masked else 0.0
+        return training + 3 * task.rows * task.pixels * VALUE
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Train the network, if there is one, on fewer encodings."""
+        if not self.demask or not task.masked:
+            return self
+        left = seconds - replace(self, demask=False).effort(task)
+        return replace(self, demasking=self.demasking.within(left, task))
 
 
 @dataclass(frozen=True)
@@ -67,6 +85,7 @@ class AverageSearch(Attack[EncodedRelease]):
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
+    source: ClassVar[str] = "InstaHide §5.3"
 
     queries: int = 50
     """How many rows, drawn at random, are looked up; at most all."""
@@ -83,12 +102,11 @@ class AverageSearch(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Find the rows that are most like some rows, and average them."""
-        if len(release.encoded) <= self.nearest:
-            raise BadInput(f"{len(release.encoded)} rows have no {self.nearest} others each: lower nearest.")
-        rows, remarks = _readable(release, self.demasking if self.demask else None, chance)
+        check(self, release)
+        rows, remarks = readable(release, self.demasking if self.demask else None, chance)
         queries = chance.permutation(len(rows))[: self.queries].sort().values
         data_range = float(rows.max() - rows.min()) or 1.0  # rows of one value are as alike as can be
-        scores = _similarities(rows, queries, data_range)
+        scores = similarities(rows, queries, data_range)
         others = torch.ones_like(scores, dtype=torch.bool).scatter_(1, queries[:, None], False)
         found = scores.masked_fill(~others, -math.inf).topk(self.nearest).indices
         guesses = torch.stack([rows[each].mean(0) for each in torch.cat([queries[:, None], found], 1)])
@@ -96,53 +114,23 @@ class AverageSearch(Attack[EncodedRelease]):
         links = Links(queries[first], second, scores[first, second])
         return Evidence((Reconstruction(guesses, queries, "rows"), links), {**remarks, "data range": data_range})
 
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a release in which no two rows share an image, or with too few rows, and what demasking refuses."""
+        if len(release.encoded) <= self.nearest:
+            return f"{len(release.encoded)} rows have no {self.nearest} others each: lower nearest."
+        refusal = without_pairs(release) or too_small(release)
+        return refusal or (self.demasking.refuses(release) if self.demask and release.scheme.masked else "")
 
-def _readable(
-    release: EncodedRelease, demask: Demask | None, chance: Randomness
-) -> tuple[Float[Tensor, "n c h w"], dict[str, Any]]:
-    """Give the rows without their masks: as they are, with signs restored, or as absolute values.
+    def effort(self, task: Task) -> float:
+        """Count the numbers that are compared, and the training of a network if there is one."""
+        training = self.demasking.effort(task) if self.demask and task.masked else 0.0
+        compared = min(self.queries, task.rows) * task.rows
+        return training + (compared * SSIM + 3 * task.rows * VALUE) * task.pixels
 
-    A restored pixel is the mean of what it may have been: in an average, a sign that is a coin toss shall not count.
-    """
-    rows = release.encoded.pixels()
-    if not release.scheme.masked:
-        return rows, {}
-    if demask is None:
-        return rows.abs(), {}
-    restore = demask.train(release, chance)
-    return restore.expected(rows), {"wrong signs before": restore.before, "wrong signs": restore.wrong}
-
-
-def _weighted_sums(
-    rows: Float[Tensor, "n c h w"], member: Int[Tensor, " n"], weights: Float[Tensor, " n"]
-) -> Float[Tensor, "groups c h w"]:
-    """Give Σ_r w_r x̃_r over the members r of every group."""
-    sums = torch.zeros(int(member.max()) + 1, *rows.shape[1:])
-    size = _rows_at_a_time(rows)
-    for start in track(range(0, len(rows), size), "averaging"):
-        some = slice(start, start + size)
-        sums.index_add_(0, member[some], rows[some] * weights[some, None, None, None])
-    return sums
-
-
-def _grouped(values: Float[Tensor, " n"], member: Int[Tensor, " n"]) -> Float[Tensor, "groups 1 1 1"]:
-    """Give the sum of the values of every group."""
-    return member.bincount(values)[:, None, None, None].to(values)
-
-
-def _similarities(
-    rows: Float[Tensor, "n c h w"], queries: Int[Tensor, " q"], data_range: float
-) -> Float[Tensor, "q n"]:
-    """Give the SSIM of some rows with all; a block of rows meets every query while it is in the cache."""
-    scores = torch.empty(len(queries), len(rows))
-    size, place = _rows_at_a_time(rows), device()
-    asked = rows[queries].to(place)
-    for start in track(range(0, len(rows), size), "comparing rows"):
-        block = rows[start : start + size].to(place)
-        for number, query in enumerate(asked):
-            scores[number, start : start + size] = ssim(query.expand_as(block), block, data_range).cpu()
-    return scores
-
-
-def _rows_at_a_time(rows: Float[Tensor, "n c h w"]) -> int:
-    return max(1, BLOCK // math.prod(rows.shape[1:]))
+    def within(self, seconds: float, task: Task) -> Self:
+        """Train the network, if there is one, on fewer encodings; then look up fewer rows."""
+        attack = self
+        if self.demask and task.masked:
+            left = seconds - replace(self, demask=False).effort(task)
+            attack = replace(self, demasking=self.demasking.within(left, task))
+        return largest(lambda queries: replace(attack, queries=queries), LEAST_QUERIES, self.queries, seconds, task)

@@ -1,7 +1,7 @@
 """Ranking public images by squares, which a mask of signs does not change (InstaHide §9, Braverman's attack)."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float
@@ -9,10 +9,13 @@ from torch import Tensor
 
 from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Uncovered
-from hideseek.seek.run import check_rows, mixed_in
+from hideseek.records import Attack, EncodedRelease, Evidence, Task, Uncovered
+from hideseek.seek.costs import LEAST_ROWS, PRODUCT, VALUE, attacked, fits, largest
+from hideseek.seek.refusals import check_rows, without_public
+from hideseek.seek.run import check
 
 QUERIES = 512  # rows of a block
+SORTED = 6e-8  # seconds that a place in a ranking takes
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Braverman(Attack[EncodedRelease]):
 
     sees: ClassVar = EncodedRelease
     needs: ClassVar = ("public",)
+    source: ClassVar = "InstaHide §9"
 
     normalised: bool = False
     """Rank by the correlation of squares instead."""
@@ -39,7 +43,9 @@ class Braverman(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Rank all public images for every row."""
-        public = mixed_in(release)
+        check(self, release)
+        public = release.public
+        assert public is not None  # noqa: S101 (`needs`)
         encoded = release.encoded.take(slice(self.rows))
         squares = _centred_squares(public.pixels(), self.normalised)
         scores, order = [], []
@@ -50,6 +56,23 @@ class Braverman(Attack[EncodedRelease]):
             order.append(ranked.indices)
         rows = torch.arange(len(encoded))
         return Evidence((Uncovered(rows, torch.cat(order), torch.cat(scores), len(public)),))
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a scheme that mixes no public images in."""
+        return without_public(release)
+
+    def effort(self, task: Task) -> float:
+        """Count the products of rows and images, and the sorting."""
+        rows = attacked(self.rows, task)
+        compared = rows * task.public
+        return compared * (task.pixels * PRODUCT + SORTED) + (rows + task.public) * task.pixels * VALUE
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Rank for fewer rows."""
+        if fits(self, seconds, task):
+            return self
+        most = attacked(self.rows, task)
+        return largest(lambda rows: replace(self, rows=rows), LEAST_ROWS, most, seconds, task)
 
 
 def _centred_squares(images: Float[Tensor, "n c h w"], normalised: bool) -> Float[Tensor, "n pixels"]:

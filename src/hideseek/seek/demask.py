@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float
@@ -15,12 +15,19 @@ from hideseek.models.place import torch_seed
 from hideseek.models.training import AdamW, Cosine, Training
 from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Masks
-from hideseek.seek.own_encodings import OwnEncodings, own_encodings
+from hideseek.records import Attack, EncodedRelease, Evidence, Masks, Task
+from hideseek.seek.costs import largest
+from hideseek.seek.own_encodings import OwnEncodings, own_encodings, without_images
+from hideseek.seek.run import check
 from hideseek.seek.sign_network import Game, hard_signs, objective, soft_signs
 
 TRIED = 512  # encodings that a network is tried on
 BLOCK = 1 << 20  # pixels that are restored at a time
+LEAST_ROWS = 1600  # a hundred batches to train on: below, a network has hardly begun
+TRAINED = 3e-8  # seconds of a place in training, at a width of 1
+RESTORED = 1e-8  # seconds of a place afterwards
+STEP = 3e-3  # seconds of a step, however small
+MULTIPLE = 8  # that the network continues a side to
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class Demask(Attack[EncodedRelease]):
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
+    source: ClassVar[str] = "InstaHide §5.3"
 
     rows: int = 50_000
     """How many encodings the attacker makes to train on; each is seen once."""
@@ -104,14 +112,31 @@ class Demask(Attack[EncodedRelease]):
 
     def train(self, release: EncodedRelease, chance: Randomness) -> Demasker:
         """Train a network for a release's scheme, and try it on encodings of images that it has not seen."""
-        if not release.scheme.masked:
-            raise BadInput("this scheme flips no signs, so there is no mask to undo: seek without demasking.")
+        check(self, release)
         encodings, trial = own_encodings(release, self.rows, self.batch, chance)
         seed = int.from_bytes(chance.bytes(6), "little")
         with torch_seed(seed):
             game = Game(release.encoded.shape[0], self.width, self.adversarial)
         fit(game, encodings, objective, Training(1, self.batch, AdamW(self.rate), Cosine(warm=0.05)), seed=seed)
         return _tried(game.signs.eval(), replace(trial, rows=max(TRIED, self.batch)))
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a scheme without a mask, and an attacker without images."""
+        if not release.scheme.masked:
+            return "this scheme flips no signs, so there is no mask to undo: seek without demasking."
+        return without_images(release)
+
+    def effort(self, task: Task) -> float:
+        """Count the places that are trained on, and those that are restored."""
+        side = MULTIPLE * math.ceil(math.sqrt(task.pixels / task.channels) / MULTIPLE)
+        places = side * side
+        training = self.rows * (places * TRAINED * math.pow(self.width, 1.5) + STEP / self.batch)
+        return training + (TRIED + min(self.guesses, task.rows)) * places * RESTORED * math.pow(self.width, 1.5)
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Train on fewer encodings."""
+        least = max(LEAST_ROWS, self.batch)
+        return largest(lambda rows: replace(self, rows=rows), least, self.rows, seconds, task)
 
 
 def _tried(network: nn.Module, trial: OwnEncodings) -> Demasker:

@@ -11,11 +11,14 @@ from scipy.linalg import eigh
 
 from hideseek.progress import track
 from hideseek.randomness import Randomness
+from hideseek.records import Task
+from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
 
 SIDES = (8, 16, 24)  # how many of the slowest cosines are kept, down and across
 SHARES = (0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # how far covariances are drawn towards none
 KEPT_BACK = 4  # one row in so many is kept back to choose by
 CHUNK = 512
+LOOK = 2e-8  # seconds that a number takes to be looked at
 
 Array = NDArray[np.float64]
 Encodings = Float[np.ndarray, "n c h w"]
@@ -98,6 +101,17 @@ class Discriminant:
         """Say what was chosen, and the accuracy on rows that were kept back for choosing."""
         about = {"power": self.look.power, "side": self.look.side, "share": self.share}
         return about | {"validation accuracy": round(self.validated, 4)}
+
+
+def discriminant_effort(rows: int, task: Task) -> float:
+    """Expect so many seconds for choosing and learning, half of the rows being known."""
+    side, known = (task.pixels / task.channels) ** 0.5, rows / 2
+    looks = 0.0
+    for kept in SIDES:
+        features = task.channels * min(kept, side) ** 2
+        least = min(features, known)
+        looks += known * task.pixels * LOOK + least**3 * EIGEN + 2 * least * features * known * DOUBLE_PRODUCT
+    return 2.5 * looks  # two powers, and learning from all with the one that is chosen
 
 
 def chosen_discriminant(

@@ -1,7 +1,7 @@
 """Whose encoding is this? InstaHide's test of Appendix E.3, the same test done soundly, and a classifier."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -10,12 +10,16 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, Attribution, EncodedRelease, Evidence
-from hideseek.seek.discriminant import chosen_discriminant
+from hideseek.records import Attack, Attribution, EncodedRelease, Evidence, Task
+from hideseek.seek.costs import VALUE, largest
+from hideseek.seek.discriminant import chosen_discriminant, discriminant_effort
 from hideseek.seek.encoding_tests import one_against_the_rest, single_against_many, statistics, statistics_names
+from hideseek.seek.run import check
 
 FEWEST = 8  # rows of an image: half to learn from, of these some to choose by, and half to guess
 LEVEL = 0.05  # at which all tests together may err once in so often
+LEAST_TESTS, LEAST_ENCODINGS, LEAST_IMAGES = 5, 40, 4  # that tell something
+TEST, TESTED = 2.3e-4, 4e-8  # seconds of a test, and what a value adds to it
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Distinguish(Attack[EncodedRelease]):
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     needs: ClassVar[tuple[str, ...]] = ("sources",)
+    source: ClassVar[str] = "InstaHide E.3; the classifier is ours"
 
     images: int = 10
     """How many images to tell apart: those with most rows."""
@@ -55,6 +60,7 @@ class Distinguish(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Test, learn from half of the rows, and guess the other half."""
+        check(self, release)
         candidates, rows, ids = self._chosen(release, chance)
         encoded = release.encoded.pixels(rows)
         places = chance.permutation(encoded[0].numel())[: self.locations]
@@ -82,23 +88,47 @@ class Distinguish(Attack[EncodedRelease]):
         }
         return Evidence((Attribution(rows[~learnt], candidates, scores),), remarks)
 
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse sources of some rows alone, and a release without two images that have rows enough."""
+        enough = len(release.encoded) // release.rounds if release.rounds >= FEWEST else 0
+        if release.sources is not None:
+            if len(release.sources) != len(release.encoded) or release.sources.shape[1] < 1:
+                return f"sources of all {len(release.encoded)} rows are needed: give them with the same release."
+            enough = int((torch.bincount(release.sources[:, 0]) >= FEWEST).sum())
+        if enough < 2:
+            return (
+                f"telling encodings apart takes two images with {FEWEST} or more rows each: hide with --rounds {FEWEST}"
+                " or more."
+            )
+        return ""
+
+    def effort(self, task: Task) -> float:
+        """Count the tests, and the classifiers that are tried."""
+        images = min(self.images, task.images)
+        encodings = min(self.encodings, task.rows // max(1, task.images))
+        rows = images * encodings
+        tests = 2 * images * (3 + self.locations) * min(self.tests, encodings)
+        return tests * (TEST + rows * TESTED) + discriminant_effort(rows, task) + 10 * rows * task.pixels * VALUE
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Do fewer tests, then use fewer rows of each image, then fewer images."""
+        attack = largest(lambda tests: replace(self, tests=tests), LEAST_TESTS, self.tests, seconds, task)
+        most = min(self.encodings, max(FEWEST, task.rows // max(1, task.images)))
+        fewer = largest(lambda rows: replace(attack, encodings=rows), LEAST_ENCODINGS, most, seconds, task)
+        if fewer.encodings < most:
+            attack = fewer
+        return largest(lambda images: replace(attack, images=images), LEAST_IMAGES, self.images, seconds, task)
+
     def _chosen(
         self, release: EncodedRelease, chance: Randomness
     ) -> tuple[Int[Tensor, " images"], Int[Tensor, " rows"], Int[Tensor, " rows"]]:
         """Choose images and rows; give the images' places, the rows, and whose they are as numbers from 0."""
         assert release.sources is not None  # noqa: S101 (`needs`)
         first = release.sources[:, 0]
-        if len(first) != len(release.encoded):
-            raise BadInput(f"sources of all {len(release.encoded)} rows are needed: give them with the same release.")
         counts = torch.bincount(first)
         order = chance.permutation(len(counts))
         best = order[counts[order].argsort(descending=True, stable=True)][: self.images].sort().values
         best = best[counts[best] >= FEWEST]
-        if len(best) < 2:
-            raise BadInput(
-                f"telling encodings apart takes two images with {FEWEST} or more rows each: hide with --rounds {FEWEST}"
-                " or more."
-            )
         parts = []
         for image in best:
             own = (first == image).nonzero()[:, 0]

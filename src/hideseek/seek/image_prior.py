@@ -9,12 +9,15 @@ from scipy.linalg import eigh
 
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Samples
+from hideseek.records import Samples, Task
+from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
 
 CHUNK = 512  # images that are worked on together
 FULL = 4096  # numbers an image may have for all their covariances to be estimated
 COLOURS = 16  # channels that are taken for colours; more are features
 FLAT = 1e-12  # of the largest variance: what varies less does not vary
+
+TRANSFORMED = 3e-8  # seconds of a number in cosine transforms, there and back
 
 Array = NDArray[np.float64]
 
@@ -86,6 +89,15 @@ def prior_of(images: Samples) -> Prior:
     covariance[np.diag_indices_from(covariance)] = variances
     values, vectors = eigh(covariance)
     return Prior(images.shape, mean, colours, np.maximum(values, FLAT * values.max()), vectors)
+
+
+def prior_effort(task: Task) -> float:
+    """Expect so many seconds for a prior, and for the components of rows and images."""
+    images = task.own or task.public
+    seconds = (images + task.rows + task.images) * task.pixels * TRANSFORMED
+    if task.pixels <= FULL:
+        seconds += task.pixels**3 * EIGEN + (images + task.rows + task.images) * task.pixels**2 * DOUBLE_PRODUCT
+    return seconds
 
 
 def shrinkage(correlations: Array, fourth: float, count: int) -> float:

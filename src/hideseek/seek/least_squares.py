@@ -9,9 +9,17 @@ from scipy.linalg import eigh
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
+from hideseek.records import Task
+from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
+
 DENSE = 2500  # images that W'W is decomposed for: 50 MB, half a minute on one core
 STEPS = 1000  # of conjugate gradients
 TOLERANCE = 1e-7  # of the gradient, against that at zero
+
+ELIMINATED = 6e-8  # seconds of a pixel of an image, by factors that serve all pixels
+FACTORED, FACTOR = 6e-4, 8e-7  # seconds of a pixel with factors of its own, and what each image adds
+SUMMED = 3e-9  # seconds of a pixel of an image in a row
+DESCENDED, SLOWLY = 2e-7, 2.7e-6  # the same in all steps of conjugate gradients; with no more rows than images
 
 Columns = NDArray[np.float64]
 Solve = Callable[[Columns, Columns], Columns]
@@ -31,6 +39,17 @@ def ridge(matrix: csr_array) -> Solve:
     if images <= DENSE:
         return _spectral(matrix)
     return partial(_descended, matrix)
+
+
+def ridge_effort(task: Task, *, separate: bool) -> float:
+    """Expect so many seconds for all pixels; where penalties are `separate`, a factorisation for every pixel."""
+    mixed = task.rows * task.together * task.pixels
+    if task.rows <= task.images and task.together <= 2:
+        own = task.pixels * (FACTORED + task.images * FACTOR) if separate else 0.0
+        return own + task.images * task.pixels * ELIMINATED
+    if task.images <= DENSE:
+        return task.images**3 * EIGEN + 2 * task.images**2 * task.pixels * DOUBLE_PRODUCT + mixed * SUMMED
+    return mixed * (DESCENDED if task.rows > task.images else SLOWLY)
 
 
 def _eliminated(matrix: csr_array) -> Solve:

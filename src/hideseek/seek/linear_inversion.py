@@ -1,8 +1,8 @@
 """Solving for the images when the weights are known (Singularized Mixup, §5 and Appendix F), and better than there."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -15,10 +15,16 @@ from hideseek.errors import BadInput
 from hideseek.models.place import device
 from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Samples
-from hideseek.seek.least_squares import ridge
-from hideseek.seek.linear_system import blocks, columns, misfit, mixing_matrix
-from hideseek.seek.wiener import ROUNDING, expected_images
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Samples, Task
+from hideseek.seek.costs import VALUE, largest
+from hideseek.seek.image_prior import prior_effort
+from hideseek.seek.least_squares import ridge, ridge_effort
+from hideseek.seek.linear_system import blocks, columns, misfit, mixing_matrix, not_linear
+from hideseek.seek.run import check
+from hideseek.seek.wiener import ROUNDING, expected_images, without_likes
+
+LEAST_STEPS = 20  # of Adam
+DESCENDED = 6e-9  # seconds of a pixel of an image in a row, in a step of Adam
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class LinearInversion(Attack[EncodedRelease]):
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     needs: ClassVar[tuple[str, ...]] = ("weights", "sources")
+    source: ClassVar[str] = "Singularized Mixup §5; the Gaussian optimum is ours"
 
     method: Literal["adam", "exact"] = "exact"
     """How the system is solved."""
@@ -65,6 +72,7 @@ class LinearInversion(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Solve for all private images; nothing is left to chance."""
+        check(self, release)
         matrix = mixing_matrix(release)
         if self.method == "adam":
             images = self._descended(release, matrix.shape[1])
@@ -83,6 +91,27 @@ class LinearInversion(Attack[EncodedRelease]):
             "gain": round(float(images.square().mean().sqrt()) / max(rows, 1e-30), 6),
         }
         return Evidence((Reconstruction(guess, torch.arange(len(guess)), "images"),), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse masks and moved images, and an attacker whose prior has no images."""
+        refusal = not_linear(release)
+        return without_likes(release) if self.prior == "public" and not refusal else refusal
+
+    def effort(self, task: Task) -> float:
+        """Count the steps of Adam, or what solving costs; and the prior."""
+        mixed = task.rows * task.together + task.images
+        seconds = mixed * task.pixels * 4 * VALUE
+        if self.method == "adam":
+            return seconds + self.steps * mixed * task.pixels * DESCENDED
+        if self.prior == "public":
+            seconds += prior_effort(task)
+        return seconds + ridge_effort(task, separate=self.prior == "public")
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Take fewer steps of Adam; solving exactly takes what it takes."""
+        if self.method == "exact":
+            return self
+        return largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
 
     def _descended(self, release: EncodedRelease, count: int) -> Float[Tensor, "n pixels"]:
         """Descend by Adam from zero, clamped after every step."""

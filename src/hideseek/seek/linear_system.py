@@ -16,12 +16,17 @@ CHUNK = 1024  # rows that are read together
 BLOCK = 1 << 25  # numbers that are solved for together: 256 MB
 
 
+def not_linear(release: EncodedRelease) -> str:
+    """Refuse a scheme whose rows are no weighted sums of the images."""
+    if release.scheme.masked:
+        return "signs were flipped at random and are not known, so these rows are no linear system."
+    if hasattr(release.scheme, "geometry"):
+        return "images were moved before they were mixed, each time anew, so these rows are no linear system."
+    return ""
+
+
 def mixing_matrix(release: EncodedRelease) -> csr_array:
     """Give W, rows × images, of the images whose places are known."""
-    if release.scheme.masked:
-        raise BadInput("signs were flipped at random and are not known, so these rows are no linear system.")
-    if hasattr(release.scheme, "geometry"):
-        raise BadInput("images were moved before they were mixed, each time anew, so these rows are no linear system.")
     weights, sources = release.weights, release.sources
     rows, count = len(release.encoded), len(release.encoded) // release.rounds
     if weights is None or sources is None or not len(weights) == len(sources) == rows:

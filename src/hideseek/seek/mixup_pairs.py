@@ -1,7 +1,7 @@
 """Finding the rows that share an image, and averaging them (InstaHide §2.1)."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -11,16 +11,22 @@ from torch.nn import functional
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Samples
+from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Samples, Task
+from hideseek.seek.costs import DOUBLE_PRODUCT, PRODUCT, VALUE, fits, largest
+from hideseek.seek.refusals import without_pairs
+from hideseek.seek.run import check
 from hideseek.seek.unmixing import unmix
 from hideseek.seek.whitening import Whitening
 
 TOGETHER = 256  # groups that grow at the same time
 CHUNK = 1024  # rows that are made white together
 SAME = 0.5  # correlation of two groups' averages, made white, from which they are of one image
-MOST_SEEDS = 3000  # of a large release: a group costs a product with all rows for each of its members
 MOST_WEIGHTS = 1 << 27  # numbers, that mixtures are taken apart by
 LINKED = 50  # rows whose similarity to all others is kept as evidence
+LEAST_SEEDS = 64  # groups that are worth growing
+LEAST_STEPS = 2  # of taking apart, that are worth beginning
+FITTED, CANDIDATE = 1e-4, 3e-5  # seconds to fit the weights of a row, and what each image in it adds
+COMPARED = 3e-9  # seconds to follow an inner product while groups grow
 _NOISE = 4.0  # deviations above which two rows are taken to share an image
 
 
@@ -38,18 +44,22 @@ class MixupPairs(Attack[EncodedRelease]):
     """
 
     sees: ClassVar = EncodedRelease
+    source: ClassVar = "InstaHide §2.1; the last step is ours"
 
     members: int = 20
     """Rows of a group, at most."""
     seeds: int = 30
-    """Groups that are grown for every private image, 3,000 at most; the tightest distinct ones are kept."""
+    """Groups that are grown for every private image; the tightest distinct ones are kept."""
+    most_seeds: int = 3000
+    """Groups at most, of a large release: each costs a product with all rows for every member."""
     steps: int = 8
     """Of taking the mixtures apart, from the averages; 0 leaves the averages."""
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Compare, group, average, take apart."""
-        if self.members < 2 or self.seeds < 1 or self.steps < 0:
+        if self.members < 2 or min(self.seeds, self.most_seeds) < 1 or self.steps < 0:
             raise BadInput("a group needs two rows or more, and an image one seed or more.")
+        check(self, release)
         pixels = release.encoded.pixels()
         rows = pixels.abs() if release.scheme.masked else pixels
         count = len(rows) // release.rounds  # private images
@@ -57,7 +67,7 @@ class MixupPairs(Attack[EncodedRelease]):
         centred = rows - mean
         white = _white(centred)
         unit = functional.normalize(white)
-        seeds = chance.permutation(len(rows))[: min(self.seeds * count, MOST_SEEDS)]
+        seeds = chance.permutation(len(rows))[: min(self.seeds * count, self.most_seeds)]
         noise = _noise(unit[seeds[:CHUNK]] @ unit.T)
         members, tight = _grow(unit, seeds, self.members, _NOISE * noise)
         averages = _average(white, members)
@@ -71,6 +81,29 @@ class MixupPairs(Attack[EncodedRelease]):
             remarks["unexplained"] = left
         images = guesses.view(-1, *mean.shape) + mean
         return Evidence((Reconstruction(images, seeds[chosen], "any"), _links(unit, seeds[:LINKED])), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a release in which no two rows share a private image."""
+        return without_pairs(release)
+
+    def effort(self, task: Task) -> float:
+        """Count a product with all rows for each member of every group, and every row in each step of taking apart."""
+        seeds = min(self.seeds * task.images, self.most_seeds, task.rows)
+        seconds = seeds * self.members * task.rows * (task.pixels * PRODUCT + COMPARED)
+        seconds += (10 * task.rows + seeds * self.members) * task.pixels * VALUE
+        groups = min(seeds, task.images)
+        if self.steps and not task.masked and not task.public and groups <= MOST_WEIGHTS // max(1, task.rows):
+            weights = task.rows * (FITTED + CANDIDATE * task.together + groups * task.pixels * 2 * PRODUCT)
+            images = groups * (groups + task.pixels) * (groups + task.rows) * DOUBLE_PRODUCT
+            seconds += self.steps * (weights + images)
+        return seconds
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Take apart in fewer steps, then grow fewer groups."""
+        fewer = largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
+        if fits(fewer, seconds, task):
+            return fewer
+        return largest(lambda seeds: replace(fewer, most_seeds=seeds), LEAST_SEEDS, self.most_seeds, seconds, task)
 
 
 def _links(unit: Float[Tensor, "m pixels"], rows: Int[Tensor, " some"]) -> Links:
@@ -123,8 +156,9 @@ def _distinct(
 ) -> Int[Tensor, " kept"]:
     """Choose groups of different images, the tightest first."""
     unit = functional.normalize(averages)
+    same = unit @ unit.T >= SAME
     kept: list[int] = []
     for group in tight.argsort(descending=True).tolist():
-        if len(kept) < count and (not kept or (unit[kept] @ unit[group]).max() < SAME):
+        if len(kept) < count and not same[group, kept].any():
             kept.append(group)
     return torch.tensor(kept)

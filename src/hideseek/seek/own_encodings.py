@@ -65,6 +65,25 @@ class OwnEncodings:
         return release.encoded.images, release.encoded.images * secret.signs()
 
 
+def without_images(release: EncodedRelease) -> str:
+    """Refuse an attacker who has no images to make encodings of, or none that will do."""
+    own = release.public if release.own is None else release.own
+    if own is None or (release.public is None and release.scheme.meets[1] and release.own is None):
+        return (
+            "this attack trains on encodings that the attacker makes, and has no images to make them of: give it the"
+            " public ones (--public ADDRESS) or some like the private ones (--own ADDRESS)."
+        )
+    for images in (own, own if release.public is None else release.public):
+        if any(given < wanted for given, wanted in zip(images.shape, release.encoded.shape, strict=True)):
+            return (
+                f"images of {in_words(images.shape)} cannot stand in for private ones of"
+                f" {in_words(release.encoded.shape)}: load them with that --size and --channels."
+            )
+        if images.normalisation != release.encoded.normalisation or images.shape[0] != release.encoded.shape[0]:
+            return "images that stand in for private ones need the release's channels and normalisation."
+    return ""
+
+
 def own_encodings(
     release: EncodedRelease, rows: int, batch: int, chance: Randomness
 ) -> tuple[OwnEncodings, OwnEncodings]:
@@ -75,19 +94,9 @@ def own_encodings(
     """
     own = release.public if release.own is None else release.own
     public = own if release.public is None else release.public
-    if own is None or public is None:
-        raise BadInput(
-            "this attack trains on encodings that the attacker makes, and has no images to make them of: give it the"
-            " public ones (--public ADDRESS) or some like the private ones (--own ADDRESS)."
-        )
-    for images in (own, public):
-        if any(given < wanted for given, wanted in zip(images.shape, release.encoded.shape, strict=True)):
-            raise BadInput(
-                f"images of {in_words(images.shape)} cannot stand in for private ones of"
-                f" {in_words(release.encoded.shape)}: load them with that --size and --channels."
-            )
-        if images.normalisation != release.encoded.normalisation or images.shape[0] != release.encoded.shape[0]:
-            raise BadInput("images that stand in for private ones need the release's channels and normalisation.")
+    refusal = without_images(release)
+    if own is None or public is None or refusal:
+        raise BadInput(refusal)
     together, mixed_in = release.scheme.meets
     places = chance.permutation(len(own))
     if mixed_in and own is public:

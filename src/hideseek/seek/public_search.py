@@ -1,7 +1,7 @@
 """Finding the public images in a row by how alike they look (InstaHide §5.3, Figure 8)."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -10,16 +10,21 @@ from torch import Tensor
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Uncovered
+from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Task, Uncovered
 from hideseek.seek import learned_search
+from hideseek.seek.costs import LEAST_ROWS, PRODUCT, SSIM, attacked, fits, largest
 from hideseek.seek.demask import Demask
 from hideseek.seek.matched_filter import Best, Candidates, nearest
-from hideseek.seek.run import check_rows
+from hideseek.seek.refusals import check_rows, too_small, without_public
+from hideseek.seek.run import check
 from hideseek.seek.white_search import WhiteSearch
 from hideseek.seek.whitening import squares
 from hideseek.similarity import ssim
 
 BLOCK = 512  # images compared together
+LEAST_STEPS = 100  # of training
+RANKED = 2e-9  # seconds to rank a row and an image
+WHITE = 1e-8  # seconds to make a number white
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class PublicSearch(Attack[EncodedRelease]):
 
     sees: ClassVar = EncodedRelease
     needs: ClassVar = ("public",)
+    source: ClassVar = "InstaHide §5.3; white squares are ours"
 
     similarity: Literal["white", "plain", "ssim", "learned"] = "white"
     """How rows and images are compared; `plain` are the inner products of §2.2."""
@@ -54,11 +60,9 @@ class PublicSearch(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Restore signs if asked to, compare, rank."""
+        check(self, release)
         public = release.public
-        if public is None or not release.scheme.meets[1]:
-            raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
-        if any(own < needed for own, needed in zip(public.shape, release.encoded.shape, strict=True)):
-            raise BadInput("public images that are smaller than rows cannot be in them: name them at their size.")
+        assert public is not None  # noqa: S101 (`needs`)
         remarks: dict[str, Any] = {}
         masked = release.scheme.masked
         encoded = release.encoded
@@ -85,6 +89,38 @@ class PublicSearch(Attack[EncodedRelease]):
             scores, places = learned.search(rows, public, self.top)
         about = torch.arange(len(rows))
         return Evidence((Uncovered(about, places, scores, len(public)),), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a scheme that mixes no public images in, and what the networks refuse that are asked for."""
+        refusal = without_public(release, cut=True)
+        if not refusal and self.similarity == "ssim":
+            refusal = too_small(release)
+        if not refusal and self.similarity == "learned":
+            refusal = learned_search.too_few(release)
+        if not refusal and self.demask and release.scheme.masked and release.public is not None:
+            refusal = Demask().refuses(release)
+        return refusal
+
+    def effort(self, task: Task) -> float:
+        """Count the products of rows and images, or what another similarity does in their place."""
+        rows = attacked(self.rows, task)
+        pair = task.pixels * (SSIM if self.similarity == "ssim" else PRODUCT) + RANKED
+        seconds = rows * task.public * pair + (rows + task.public) * task.pixels * WHITE
+        if self.similarity == "learned":
+            seconds += learned_search.effort(self.steps, rows + task.public, task)
+        if self.demask and task.masked:
+            seconds += Demask().effort(task)
+        return seconds
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Train for fewer steps, then search for fewer rows."""
+        attack = self
+        if attack.similarity == "learned":
+            attack = largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
+        if fits(attack, seconds, task):
+            return attack
+        most = attacked(self.rows, task)
+        return largest(lambda rows: replace(attack, rows=rows), LEAST_ROWS, most, seconds, task)
 
 
 def _as_they_are(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:

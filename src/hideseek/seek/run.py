@@ -12,9 +12,8 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.randomness import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Samples
+from hideseek.records import Attack, Evidence
 from hideseek.records.attack import R
-from hideseek.records.samples import in_words
 
 EVERY = 0.02  # seconds between two looks at the memory
 WANTED = {  # what a field is, and how its owner gets it
@@ -39,32 +38,18 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
 
 
 def check(attack: Attack[R], release: R) -> None:
-    """Refuse a release of another kind, or one that lacks what the attack needs."""
+    """Refuse a release that the attack is not made for, or one that lacks what the attack needs.
+
+    In this order: nobody shall be asked for public images where a scheme mixes none.
+    """
     if not isinstance(release, attack.sees):
         raise BadInput(f"this attack is on a {attack.sees.__name__}, not on a {type(release).__name__}.")
+    refusal = attack.refuses(release)
+    if refusal:
+        raise BadInput(refusal)
     missing = [WANTED[field] for field in attack.needs if getattr(release, field) is None]
     if missing:
         raise BadInput(f"this attack needs {' and '.join(missing)}.")
-
-
-def mixed_in(release: EncodedRelease) -> Samples:
-    """Give the public images that were mixed in; refuse a scheme that mixes none, and images of another size."""
-    if release.public is None or not release.scheme.meets[1]:
-        raise BadInput("this attack is on schemes that mix public images in; this one mixes none.")
-    if release.scheme.meets[1] > len(release.public):
-        raise BadInput(f"rows of {release.scheme.meets[1]} public images cannot be made of {len(release.public)}.")
-    if release.public.shape != release.encoded.shape:
-        raise BadInput(
-            f"public images of {in_words(release.public.shape)} are not in rows of {in_words(release.encoded.shape)}:"
-            " name them at the size that they were mixed at."
-        )
-    return release.public
-
-
-def check_rows(rows: int | None) -> None:
-    """Refuse to attack no rows."""
-    if rows is not None and rows < 1:
-        raise BadInput(f"rows must be 1 or more, not {rows}.")
 
 
 class _Memory:

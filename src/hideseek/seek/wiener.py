@@ -18,6 +18,18 @@ ROUNDING = 1e-13  # the ridge of a problem without noise: float32 rounds rows to
 TOGETHER = 16  # components that are solved for together
 
 
+def without_likes(release: EncodedRelease) -> str:
+    """Refuse an attacker who has no images like the private ones."""
+    known = release.own if release.own is not None else release.public
+    if known is None:
+        return "this prior needs images of the attacker's own, like the private ones (--own ADDRESS)."
+    if known.shape != release.encoded.shape or known.normalisation != release.encoded.normalisation:
+        return "the attacker's own images must have the size and the normalisation of those in the release."
+    if len(known) < 2:
+        return "a mean and a covariance need two images or more: give more of the attacker's own (--own)."
+    return ""
+
+
 def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor, "n pixels"]:
     """Give the mean of the images given the rows, where both are Gaussian.
 
@@ -26,10 +38,9 @@ def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor,
     by s_r, with the penalty g_c / λ_c. Images are those of the attacker, or public ones.
     """
     known = release.own if release.own is not None else release.public
-    if known is None:
-        raise BadInput("this prior needs images of the attacker's own, like the private ones (--own ADDRESS).")
-    if known.shape != release.encoded.shape or known.normalisation != release.encoded.normalisation:
-        raise BadInput("the attacker's own images must have the size and the normalisation of those in the release.")
+    refusal = without_likes(release)
+    if known is None or refusal:
+        raise BadInput(refusal)
     assert release.weights is not None  # noqa: S101 (`needs`)
     prior = prior_of(known)
     masses = release.weights.double().sum(1).numpy()  # of unknown images too: the mean has that share in a row

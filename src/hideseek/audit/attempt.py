@@ -1,0 +1,110 @@
+"""One attack on one release: believed only after its proofs, stopped when its time is over, judged by the truth."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from hideseek.audit.clock import OutOfTime, at_most
+from hideseek.audit.curves import curves
+from hideseek.audit.exhibits import exhibits
+from hideseek.audit.figures import broke, figures, harm
+from hideseek.audit.threats import knew, seen_by, threat_of
+from hideseek.audit.words import sentence
+from hideseek.errors import BadInput
+from hideseek.randomness import Randomness
+from hideseek.records import Attack, EncodedRelease
+from hideseek.records.result import Proof, Tried
+from hideseek.records.secret import MixingSecret
+from hideseek.score.judge import judge
+from hideseek.seek import run
+
+
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """An attack by its name, the seconds after which it is stopped, and how many attacks there are on its scheme."""
+
+    name: str
+    attack: Attack[Any]
+    allowed: float
+    attacks: int
+
+    def blank(self, release: EncodedRelease) -> Tried:
+        """Give what is known before it is run."""
+        threat = threat_of(self.attack)
+        return Tried(
+            attack=self.name,
+            summary=(self.attack.__doc__ or "").partition("\n")[0],
+            source=self.attack.source,
+            threat=threat.name,
+            knew=knew(threat, release),
+            outcome="failed",
+            sentence="",
+            harm=0,
+            settings=settings(self.attack),
+            allowed=self.allowed,
+            seconds=0.0,
+            memory=0,
+        )
+
+
+def settings(attack: Attack[Any]) -> dict[str, Any]:
+    """Give an attack's settings as JSON has them."""
+    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(attack)))  # type: ignore[call-overload]
+    return told
+
+
+def attempt(
+    asked: Attempt,
+    release: EncodedRelease,
+    secret: MixingSecret,
+    proofs: tuple[Proof, ...],
+    chance: Randomness,
+    pictures: Path | None = None,
+    name: str = "",
+) -> Tried:
+    """Run an attack, and say what came of it; whatever it raises, that it failed is a result too.
+
+    Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
+    """
+    given = seen_by(threat_of(asked.attack), release, secret)
+    blank = dataclasses.replace(asked.blank(given), proofs=proofs)
+    doubts = [proof.sentence for proof in proofs if not proof.passed]
+    if doubts:
+        return dataclasses.replace(blank, outcome="withheld", sentence=" ".join(doubts))
+    try:
+        with at_most(asked.allowed):
+            evidence = run(asked.attack, given, chance)
+    except OutOfTime:
+        reason = (
+            f"It was stopped after {asked.allowed:,.0f} s, the time that the budget gave it: give a larger --budget."
+        )
+        return dataclasses.replace(blank, sentence=reason, seconds=asked.allowed)
+    except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
+        return dataclasses.replace(blank, sentence=reason_of(error))
+    judgement = judge(evidence, secret, chance)
+    found = figures(judgement, asked.attacks)
+    return dataclasses.replace(
+        blank,
+        outcome="broken" if broke(found) else "resisted",
+        sentence=sentence(found, len(secret.private)),
+        harm=harm(found),
+        seconds=evidence.seconds,
+        memory=evidence.memory,
+        figures=found,
+        curves=curves(evidence, secret),
+        exhibits=() if pictures is None else exhibits(evidence, given, secret, pictures, name),
+        remarks=dict(evidence.remarks),
+    )
+
+
+def reason_of(error: Exception) -> str:
+    """Say why an attack failed.
+
+    >>> reason_of(BadInput("it needs weights.")), reason_of(ValueError("shapes"))
+    ('It needs weights.', 'It failed (ValueError: shapes).')
+    """
+    text = str(error)
+    return (
+        text[:1].upper() + text[1:] if isinstance(error, BadInput) else f"It failed ({type(error).__name__}: {text})."
+    )

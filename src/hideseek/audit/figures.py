@@ -1,0 +1,76 @@
+"""From scores to what an attack is said to have done: which figures decide, what they prove, and how bad it is."""
+
+from collections.abc import Sequence
+
+from hideseek.records.result import Figure, Range
+from hideseek.score.confidence import FEWEST, Interval
+from hideseek.score.judge import Judgement, Score
+from hideseek.score.metrics import METRICS
+
+# Chosen before any audit was run: one figure for each kind of claim, or a few that see different things.
+DECISIVE = {
+    "Reconstruction": ("recovered", "re-identified", "fitted-ssim", "absolute-correlation"),
+    "Uncovered": ("hit@1",),
+    "Links": ("area",),
+    "Masks": ("wrong-signs",),
+    "Attribution": ("accuracy",),
+}
+LEVEL = 0.025  # the chance to call a scheme broken that is not: one end of a 95 % interval, over all its attacks
+HARM = {"Reconstruction": 4, "Attribution": 3, "Links": 2, "Uncovered": 1, "Masks": 1}
+COMES_BACK = 5
+
+
+def figures(judgement: Judgement, attacks: int) -> tuple[Figure, ...]:
+    """Write scores down; decisive ones beat their floor only beyond doubt, divided by how many may decide.
+
+    Bonferroni: with `attacks` attacks on a scheme and d decisive figures in this one, each may err with a chance of
+    2.5 % / (attacks · d), so that all together err with 2.5 %.
+    """
+    decisive = [score for score in judgement.scores if is_decisive(score)]
+    level = LEVEL / (max(1, attacks) * max(1, len(decisive)))
+    return tuple(_figure(score, level) for score in judgement.scores)
+
+
+def is_decisive(score: Score) -> bool:
+    """Tell whether a verdict may rest on a score."""
+    return score.metric in DECISIVE[METRICS[score.metric].of.__name__]
+
+
+def _figure(score: Score, level: float) -> Figure:
+    metric, advantage = METRICS[score.metric], score.advantage
+    decisive = is_decisive(score)
+    sure = advantage is not None and advantage.count >= FEWEST and advantage.doubt <= level
+    return Figure(
+        metric=score.metric,
+        kind=metric.of.__name__,
+        claim=score.claim,
+        unit=metric.unit,
+        higher_is_better=metric.higher_is_better,
+        meaning=metric.meaning,
+        found=in_range(score.interval),
+        floors={name: floor.mean for name, floor in score.floors.items()},
+        best_floor=score.best_floor,
+        advantage=None if advantage is None else in_range(advantage),
+        doubt=None if advantage is None else advantage.doubt,
+        decisive=decisive,
+        beats=sure and score.beats if decisive else score.beats,
+        notes=score.notes,
+    )
+
+
+def in_range(interval: Interval) -> Range:
+    """Give an interval as a result has it."""
+    return Range(interval.mean, interval.low, interval.high, interval.count)
+
+
+def broke(found: Sequence[Figure]) -> bool:
+    """Tell whether an attack found anything: a decisive figure beats its floor."""
+    return any(figure.decisive and figure.beats for figure in found)
+
+
+def harm(found: Sequence[Figure]) -> int:
+    """Say how bad it is: 5 images recovered, 4 re-identified, 3 told apart, 2 linked, 1 parts; 0 nothing."""
+    worst = max((HARM[figure.kind] for figure in found if figure.decisive and figure.beats), default=0)
+    if worst == HARM["Reconstruction"] and any(figure.metric == "recovered" and figure.beats for figure in found):
+        return COMES_BACK
+    return worst

@@ -1,0 +1,111 @@
+"""What an audit is asked: these images, these ways of sharing them, these attacks, so much time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from hideseek.audit.provenance import without_folders
+from hideseek.errors import BadInput
+from hideseek.hide import MixingEncoder
+from hideseek.randomness import Randomness
+from hideseek.records import Attack, Samples
+from hideseek.records.result import Described
+from hideseek.seek import ATTACKS
+
+TESTED = 5  # one image in so many is held out to test with, where no test set is named
+FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What accuracies are measured on; the public images are those that cross schemes mix in."""
+
+    train: Samples
+    test: Samples
+    public: Samples | None = None
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What leaks from these images if they are shared in these ways, and what does it cost."""
+
+    private: Samples
+    """Normalised, as they would be mixed."""
+    schemes: Mapping[str, MixingEncoder]
+    """By the names that the report calls them."""
+    public: Samples | None = None
+    """What the cross schemes mix in."""
+    own: Samples | None = None
+    """What the attacker has to try things on; like the private images, or any photographs."""
+    rounds: int = 1
+    """How often every image is hidden and shared, as re-encoding for every epoch does."""
+    attacks: Mapping[str, Attack[Any]] = field(default_factory=lambda: dict(ATTACKS))
+    budget: float = 600.0
+    """Seconds for the whole audit, about."""
+    learning: Learning | None = None
+    """What to measure accuracies on; None: none are measured."""
+    unlearnt: str = ""
+    """Why not."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Where the sets came from, for the report: private, public, own."""
+
+    def __post_init__(self) -> None:
+        if not self.schemes:
+            raise BadInput("name a scheme to audit, such as mixup.")
+        if not self.attacks:
+            raise BadInput("name an attack to run, or all.")
+        if self.rounds < 1:
+            raise BadInput(f"every image is hidden in one round or more, not in {self.rounds}.")
+        if not 0 < self.budget < float("inf"):
+            raise BadInput(f"the budget must be some seconds, not {self.budget}.")
+
+    def mixed_in(self, scheme: MixingEncoder) -> Samples | None:
+        """Give the public images to a scheme that mixes some in."""
+        return self.public if scheme.meets[1] else None
+
+
+def learning_from(private: Samples, chance: Randomness, public: Samples | None = None) -> tuple[Learning | None, str]:
+    """Hold some of the private images out to test with; where nothing can be learnt from them, say why."""
+    if private.labels.shape[1] == 0:
+        return None, "the images have no labels, so there is nothing to learn."
+    counts = torch.bincount(private.labels.argmax(1), minlength=1)
+    if int((counts >= FEWEST).sum()) < FEWEST:
+        return None, "there is one class only, so there is nothing to learn."
+    held = torch.zeros(len(private), dtype=torch.bool)
+    for members in ((private.labels.argmax(1) == number).nonzero()[:, 0] for number in range(len(counts))):
+        share = max(1, len(members) // TESTED) if len(members) >= FEWEST else 0
+        held[members[chance.permutation(len(members))[:share]]] = True
+    train, test = private.take((~held).nonzero()[:, 0]), private.take(held.nonzero()[:, 0])
+    return Learning(train, test, public, "the private images"), ""
+
+
+def described(samples: Samples | None, address: str, private: Samples | None = None) -> Described | None:
+    """Describe a set in words and numbers, and count how many of its images are private ones too."""
+    if samples is None:
+        return None
+    overlap = 0 if private is None else shared_images(samples, private)
+    return Described(
+        without_folders(address),
+        len(samples),
+        samples.shape,
+        samples.labels.shape[1],
+        samples.normalisation.kind,
+        overlap,
+    )
+
+
+def shared_images(samples: Samples, private: Samples) -> int:
+    """Count the images of a set that are, pixel for pixel, private ones."""
+    if samples.shape != private.shape:
+        return 0
+    known = {_content(private, place) for place in range(len(private))}
+    return sum(_content(samples, place) in known for place in range(len(samples)))
+
+
+def _content(samples: Samples, place: int) -> bytes:
+    """Give an image in whole steps that are finer than those of bytes and coarser than rounding."""
+    pixels = samples.pixels(slice(place, place + 1))
+    return (pixels * 1e3).round().to(torch.int32).numpy().tobytes()

@@ -1,0 +1,146 @@
+"""The steps of an audit at work: each is done once, kept, timed, and told of; chance is fresh for each."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from hideseek.audit.advice import advise
+from hideseek.audit.attempt import Attempt, attempt
+from hideseek.audit.budget import ACCURACY, in_words
+from hideseek.audit.plan import Plan
+from hideseek.audit.proofs import prove
+from hideseek.audit.question import Question
+from hideseek.audit.store import Store, slug
+from hideseek.audit.threats import seen_by, threat_of
+from hideseek.audit.utility import Lessons, lessons, measure
+from hideseek.hide import MixingEncoder
+from hideseek.hide.release_files import read_release, release_digest, with_public, write_release
+from hideseek.hide.secret_files import read_secret
+from hideseek.randomness import Randomness, secure, seeded
+from hideseek.records import EncodedRelease
+from hideseek.records.result import Accuracy, Advice, Proof, Stage, Tried
+from hideseek.records.secret import MixingSecret
+
+PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
+
+
+class Steps:
+    """One audit at work."""
+
+    def __init__(
+        self, question: Question, plan: Plan, store: Store, seed: int | None, tell: Callable[[str], None]
+    ) -> None:
+        self.question, self.plan, self.store, self.seed, self.tell = question, plan, store, seed, tell
+        self.started = time.monotonic()
+        self.done: dict[str, float] = {}
+        self.todo = [piece for piece in plan.pieces if not piece.left_out]
+
+    def lessons(self) -> Lessons | None:
+        """Choose how long to train, once: all schemes must be trained alike, after a pause too."""
+        piece, learning = self.plan.piece(ACCURACY), self.question.learning
+        if learning is None or (piece is None and not self.store.has("lessons")):
+            return None
+        share = piece.scaled / piece.full if piece is not None else 1.0
+        epochs = self.store.part("lessons", float, lambda: max(1.0, share * self.plan.epochs))
+        return lessons(len(learning.train), self.question.rounds, epochs)
+
+    def accuracy(self, name: str, scheme: MixingEncoder | None, how: Lessons) -> Accuracy:
+        """Train on what a scheme shares, or on the images themselves, and test."""
+        learning = self.question.learning
+        assert learning is not None  # noqa: S101 (there are lessons)
+        started = time.monotonic()
+        found = self.store.part(
+            f"accuracy-{name}", Accuracy, lambda: measure(learning, scheme, how, self.chance(f"learn {name}"))
+        )
+        self._did(ACCURACY, started, f"{name}: {100 * found.accuracy.mean:.1f} % of new images right")
+        return found
+
+    def hidden(self, name: str, scheme: MixingEncoder) -> tuple[EncodedRelease, MixingSecret]:
+        """Hide the images as they would be shared, or take up what was hidden before a pause."""
+        question, place, started = self.question, self.store.place(name), time.monotonic()
+        public, folder, truth = question.mixed_in(scheme), place / "release", place / "truth"
+        if not (folder / "release.json").is_file():
+            chance = self.chance(f"hide {name}")
+            write_release(scheme, question.private, public, chance, folder, truth, question.rounds)
+        release = read_release(folder)
+        if public is not None:
+            release = with_public(release, folder, public)
+        secret = read_secret(truth, release_digest(folder))
+        self._did(f"{name}/hide", started, f"{name}: {len(release.encoded):,} encodings are hidden")
+        return replace(release, own=question.own), secret
+
+    def attack(
+        self, name: str, attack: str, scheme: MixingEncoder, release: EncodedRelease, secret: MixingSecret
+    ) -> Tried:
+        """Run one attack after its proofs; say so where it does not apply or was left out."""
+        key, started = f"{name}/{attack}", time.monotonic()
+        asked = self._attempt(name, attack)
+        blank = asked.blank(seen_by(threat_of(asked.attack), release, secret))
+        if reason := self.plan.refused.get(key):
+            return replace(blank, outcome="not applicable", sentence=f"{reason[:1].upper()}{reason[1:]}", allowed=0.0)
+        if self.plan.piece(key) is None and not self.store.has(key):
+            piece = next(each for each in self.plan.pieces if each.key == key)
+            least = in_words(piece.fixed + piece.least)
+            said = f"It was not run: the budget left no time for it. It needs {least} at least: give a larger --budget."
+            return replace(blank, sentence=said, allowed=0.0)
+
+        def tried() -> Tried:
+            proofs, chance = self._proofs(attack, scheme), self.chance(f"attack {key}")
+            return attempt(asked, release, secret, proofs, chance, self.store.pictures, slug(key).replace("/", "-"))
+
+        found = self.store.part(key, Tried, tried)
+        self._did(key, started, f"{name}: {attack}: {found.outcome}. {found.sentence}")
+        return found
+
+    def advice(self, name: str, scheme: MixingEncoder, worst: Tried | None) -> tuple[Advice, ...]:
+        """Measure what would help against the worst attack, where one broke the scheme and there is time."""
+        key, started = f"{name}/change", time.monotonic()
+        if worst is None or (self.plan.piece(key) is None and not self.store.has(key)):
+            return ()
+        again = self._attempt(name, worst.attack)
+        told: tuple[Advice, ...] = self.store.part(
+            key, tuple[Advice, ...], lambda: advise(scheme, worst, again, self.question, self.chance(f"change {name}"))
+        )
+        self._did(key, started, f"{name}: what would help")
+        return told
+
+    def chance(self, name: str) -> Randomness:
+        """Open a stream for one step: fresh keys, or, in a study, what belongs to the seed and the step's name."""
+        if self.seed is None:
+            return secure()
+        return seeded(int.from_bytes(hashlib.sha256(f"audit {self.seed} {name}".encode()).digest()[:16], "little"))
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Give what was planned, and what it took."""
+        return tuple(
+            Stage(piece.words, piece.expected, self.done.get(piece.key), "left out" if piece.left_out else "")
+            for piece in self.plan.pieces
+        )
+
+    def _attempt(self, name: str, attack: str) -> Attempt:
+        """Give an attack its settings, and the time after which it is stopped: its share of what is left."""
+        piece = self.plan.piece(f"{name}/{attack}")
+        left = self.question.budget - (time.monotonic() - self.started)
+        waiting = sum(each.expected for each in self.todo if each.key not in self.done)
+        slack = max(PATIENCE, left / waiting) if waiting else PATIENCE
+        allowed = (piece.scaled if piece is not None else 0.0) * slack + GRACE
+        attacks = sum(f"{name}/{each}" not in self.plan.refused for each in self.question.attacks)
+        return Attempt(attack, self.plan.attack(attack, name, self.question), allowed, attacks)
+
+    def _proofs(self, attack: str, scheme: MixingEncoder) -> tuple[Proof, ...]:
+        """Prove an attack, once for all schemes that have the same weak case."""
+        case = f"proof/{attack}-{type(scheme).__name__}-{'public' if scheme.meets[1] else 'private'}"
+        proofs: tuple[Proof, ...] = self.store.part(
+            case,
+            tuple[Proof, ...],
+            lambda: prove(self.question.attacks[attack], scheme, self.question, self.chance(case)),
+        )
+        return proofs
+
+    def _did(self, key: str, started: float, text: str) -> None:
+        """Note what a step took, and say that it is done."""
+        took = time.monotonic() - started
+        self.done[key] = self.done.get(key, 0.0) + took
+        number = sum(piece.key in self.done for piece in self.todo)
+        self.tell(f"[{number}/{len(self.todo)}] {text} ({took:.1f} s)")

@@ -1,0 +1,74 @@
+"""What hiding costs: how well a model does that learnt from what was hidden, beside one that learnt from images."""
+
+import time
+from dataclasses import dataclass, replace
+
+from scipy.stats import binomtest
+from torch import Tensor
+
+from hideseek.audit.question import Learning
+from hideseek.hide import MixingEncoder
+from hideseek.learn import learn, predict, suited
+from hideseek.models.pace import training_speed
+from hideseek.models.training import Training, automatic
+from hideseek.randomness import Randomness
+from hideseek.records import Samples
+from hideseek.records.result import Accuracy, Range
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """How long everything is trained, vanilla and hidden alike: the same number of steps."""
+
+    training: Training
+    rounds: int
+    """Encodings of every image that are learnt from, each as often as the others."""
+
+
+def lessons(images: int, rounds: int, epochs: float) -> Lessons:
+    """Choose a training of about so many epochs that is a whole number of passes over the rounds.
+
+    >>> one = lessons(160, 10, 25)
+    >>> one.training.epochs, one.rounds
+    (20, 10)
+    >>> lessons(160, 100, 7.2).rounds
+    7
+    """
+    usual = automatic(images)
+    wanted = max(1, min(int(epochs), usual.epochs))
+    used = min(rounds, wanted)
+    return Lessons(replace(usual, epochs=used * max(1, round(wanted / used))), used)
+
+
+def epoch_seconds(learning: Learning, scheme: MixingEncoder | None) -> float:
+    """Expect what an epoch takes, from a few steps on random images."""
+    train = learning.train
+    speed = training_speed(suited(train, scheme), train.shape, train.labels.shape[1], automatic(len(train)).batch)
+    return len(train) / speed
+
+
+def measure(learning: Learning, scheme: MixingEncoder | None, how: Lessons, chance: Randomness) -> Accuracy:
+    """Train on the images, or on what a scheme shares of them, and test on new images, asked plainly."""
+    started = time.monotonic()
+    train, training = learning.train, how.training
+    model = suited(train, scheme)
+    steps = training.epochs * max(1, len(train) // training.batch)
+    if scheme is None:
+        learnt = learn(train, model, training, chance=chance)
+    elif how.rounds == training.epochs:  # then every epoch has encodings of its own, and none need be kept
+        learnt = learn(train, model, training, encoder=scheme, public=learning.public, chance=chance)
+    else:
+        hidden, _ = scheme.hide(train, learning.public, chance, how.rounds)
+        learnt = learn(hidden, model, replace(training, epochs=training.epochs // how.rounds), chance=chance)
+    right = _right(predict(learnt.trained, learning.test), learning.test)
+    return Accuracy(_range(right, len(learning.test)), model, training.epochs, steps, time.monotonic() - started)
+
+
+def _right(answers: Tensor, test: Samples) -> int:
+    return int((answers.argmax(1) == test.labels.argmax(1)).sum())
+
+
+def _range(right: int, count: int) -> Range:
+    """Give a share with Wilson's interval of 95 %."""
+    limits = binomtest(right, count).proportion_ci(method="wilson")
+    return Range(right / count, float(limits.low), float(limits.high), count)

@@ -1,0 +1,110 @@
+"""What figures say, in one sentence that anybody can read."""
+
+from collections.abc import Sequence
+
+from hideseek.audit.figures import HARM
+from hideseek.records.result import Figure
+
+
+def sentence(found: Sequence[Figure], images: int) -> str:
+    """Say in one sentence what an attack found, or that it found nothing."""
+    by_name = {figure.metric: figure for figure in reversed(found)}  # of several claims the first counts
+    telling = [
+        _TELL[figure.kind](by_name, images) for figure in _worst_first(found) if figure.decisive and figure.beats
+    ]
+    if telling:
+        told = "; ".join(dict.fromkeys(telling))
+        return f"{told[:1].upper()}{told[1:]}."
+    decisive = [figure for figure in found if figure.decisive]
+    tried = min(decisive, key=lambda figure: 1.0 if figure.doubt is None else figure.doubt, default=None)
+    if tried is None:
+        return "Nothing that it claims could be judged."
+    return f"No better than {tried.best_floor or 'chance'}: {_against(tried)}."
+
+
+def _worst_first(found: Sequence[Figure]) -> list[Figure]:
+    return sorted(found, key=lambda figure: -HARM[figure.kind])
+
+
+def _against(figure: Figure) -> str:
+    """Put a figure beside its floor.
+
+    >>> from hideseek.records.result import Range
+    >>> one = Range(0.5, 0.4, 0.6, 9)
+    >>> _against(Figure("ssim", "Reconstruction", 0, "", True, "", one, {"mean": 0.1}, "mean", None, 0, True, True))
+    'ssim 0.50 (0.40 to 0.60), floor 0.10'
+    """
+    found, floor = figure.found, figure.floors.get(figure.best_floor)
+    limits = (
+        f"{number(found.mean, figure.unit)} ({number(found.low, figure.unit)} to {number(found.high, figure.unit)})"
+    )
+    return f"{figure.metric} {limits}" + (f", floor {number(floor, figure.unit)}" if floor is not None else "")
+
+
+def number(value: float, unit: str) -> str:
+    """Write a number as people read it.
+
+    >>> number(0.1234, "share"), number(0.002, "share"), number(3.14159, "dB"), number(0.5, "")
+    ('12 %', '0.2 %', '3.1 dB', '0.50')
+    """
+    if unit == "share":
+        return f"{100 * value:.{0 if abs(value) >= 0.095 or value == 0 else 1}f} %"
+    return f"{value:.1f} {unit}" if unit in ("dB", "place") else f"{value:.2f}"
+
+
+def _images(by_name: dict[str, Figure], images: int) -> str:
+    """Say how many images come back, how many are known again, and how alike guesses are: whatever beats its floor."""
+    told = []
+    if (back := _beating(by_name, "recovered")) is not None:
+        told.append(f"{number(back.found.mean, 'share')} of its guesses are the private image (correlation ≥ 0.9)")
+    if (known := _beating(by_name, "re-identified")) is not None:
+        told.append(
+            f"{number(known.found.mean, 'share')} of its guesses point to their image among {images:,}"
+            f" ({number(known.floors[known.best_floor], 'share')} by chance)"
+        )
+    alike = {"fitted-ssim": "SSIM", "absolute-correlation": "correlation of absolute values"}
+    for name, words in alike.items():
+        if (figure := _beating(by_name, name)) is not None:
+            floor = number(figure.floors[figure.best_floor], "")
+            told.append(f"{words} {number(figure.found.mean, '')} against {floor} without a clue")
+            break
+    return ", ".join(told)
+
+
+def _beating(by_name: dict[str, Figure], name: str) -> Figure | None:
+    figure = by_name.get(name)
+    return figure if figure is not None and figure.beats else None
+
+
+def _rows(by_name: dict[str, Figure], images: int) -> str:
+    area, few = by_name["area"], by_name.get("caught@1%")
+    caught = f", and finds {number(few.found.mean, 'share')} of them at 1 % false alarms" if few is not None else ""
+    return f"it tells which rows share an image (area {number(area.found.mean, '')}, 0.50 by chance{caught})"
+
+
+def _named(by_name: dict[str, Figure], images: int) -> str:
+    figure = by_name["accuracy"]
+    chance = number(figure.floors[figure.best_floor], "share")
+    return f"it says whose encoding a row is in {number(figure.found.mean, 'share')} of rows ({chance} by chance)"
+
+
+def _partners(by_name: dict[str, Figure], images: int) -> str:
+    figure = by_name["hit@1"]
+    chance = number(figure.floors[figure.best_floor], "share")
+    return (
+        f"its first guess is a public image of the row in {number(figure.found.mean, 'share')} of rows"
+        f" ({chance} by chance)"
+    )
+
+
+def _signs(by_name: dict[str, Figure], images: int) -> str:
+    return f"it restores signs: {number(by_name['wrong-signs'].found.mean, 'share')} are wrong, 50 % by chance"
+
+
+_TELL = {
+    "Reconstruction": _images,
+    "Links": _rows,
+    "Attribution": _named,
+    "Uncovered": _partners,
+    "Masks": _signs,
+}

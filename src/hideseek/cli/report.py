@@ -1,0 +1,36 @@
+"""`hideseek report DIR`: make an audit's page again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from hideseek.report.headline import headline
+from hideseek.report.page import write_page
+from hideseek.report.result_files import read_result
+
+
+@dataclass(frozen=True)
+class Report:
+    """Make the page of an audit again, from its result.json and its pictures.
+
+    Try:  hideseek report audit --show-private
+    """
+
+    audit: Annotated[Path, tyro.conf.Positional]
+    """The folder that `hideseek audit` wrote."""
+    show_private: bool = False
+    """Show private and recovered images as they are; by default they are blurred. Do not pass such a page on."""
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments, read, render."""
+    asked = tyro.cli(Report, prog="hideseek report", args=arguments)
+    result = read_result(asked.audit)
+    page = write_page(result, asked.audit, show_private=asked.show_private)
+    print(headline(result))
+    print(f"The page: {page.resolve()}")
+    if asked.show_private:
+        print("It shows private images: do not pass it on.")

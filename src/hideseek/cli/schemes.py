@@ -1,0 +1,55 @@
+"""Schemes as they are named on the command line: several with commas between, each with parameters of its own."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from hideseek.errors import BadInput, no_such
+from hideseek.hide import ENCODERS, MixingEncoder
+from hideseek.hide.schemes import from_json, to_json
+
+
+def schemes(text: str) -> dict[str, MixingEncoder]:
+    """Read `NAME,NAME:key=value:key=value`; the report calls each by what was written.
+
+    >>> schemes("mixup,singularized-mixup:tau=1e-4")["singularized-mixup:tau=1e-4"].tau
+    0.0001
+    """
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    for name in named:
+        if named.count(name) > 1:
+            raise BadInput(f"{name} is named twice: name every scheme once.")
+    return {name: _scheme(*name.split(":")) for name in named}
+
+
+def _scheme(name: str, *settings: str) -> MixingEncoder:
+    if name not in ENCODERS:
+        raise no_such("scheme", name, ENCODERS)
+    scheme = ENCODERS[name]
+    fields = [field.name for field in dataclasses.fields(scheme)]  # type: ignore[arg-type] # encoders are dataclasses
+    given = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        key = key.replace("-", "_")
+        if key not in fields:
+            raise no_such(f"parameter of {name}", key, fields)
+        if not equals:
+            raise BadInput(f"write {name}:{key}=VALUE, not {name}:{key}.")
+        given[key] = _value(value)
+    return _checked(name, {**to_json(scheme), **given})
+
+
+def _value(text: str) -> object:
+    """Read a number, none, or a word."""
+    try:
+        return json.loads({"none": "null", "None": "null"}.get(text, text))
+    except ValueError:
+        return text
+
+
+def _checked(name: str, described: Mapping[str, object]) -> MixingEncoder:
+    try:
+        return from_json(described)
+    except BadInput as mistake:
+        text = str(mistake).replace("of the release's scheme is not usable: it was damaged", "is not usable here")
+        raise BadInput(f"{name}: {text}") from None

@@ -1,0 +1,85 @@
+"""An audit's folder."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from hideseek.audit.store import opened, slug
+from hideseek.errors import BadInput
+from hideseek.records.result import Proof
+
+ASKED = {"schemes": {"mixup": {"k": 2}}, "rounds": 3}
+
+
+def test_a_part_is_done_once(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def make() -> tuple[Proof, ...]:
+        made.append(1)
+        return (Proof("noise", True, "At chance."),)
+
+    with opened(tmp_path / "a", ASKED, resume=False) as store:
+        assert not store.has("mixup/x")
+        first = store.part("mixup/x", tuple[Proof, ...], make)
+        assert store.has("mixup/x")
+    with opened(tmp_path / "a", ASKED, resume=True) as store:
+        assert store.part("mixup/x", tuple[Proof, ...], make) == first
+    assert made == [1]
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
+
+
+def test_what_is_at_work_is_removed_at_the_end_unless_kept(tmp_path: Path) -> None:
+    for keep in (True, False):
+        with opened(tmp_path / str(keep), ASKED, resume=False) as store:
+            store.part("x", float, lambda: 1.5)
+            store.finish(keep=keep)
+        assert (tmp_path / str(keep) / "work").exists() == keep
+
+
+def test_folders_that_may_not_be_taken(tmp_path: Path) -> None:
+    with opened(tmp_path / "begun", ASKED, resume=False):
+        pass
+    for folder, words in (("begun", "was begun in .* --resume"), ("other", "exists already")):
+        (tmp_path / "other").mkdir(exist_ok=True)
+        (tmp_path / "other" / "thesis.txt").write_text("mine")
+        with pytest.raises(BadInput, match=words), opened(tmp_path / folder, ASKED, resume=False):
+            pass
+    assert (tmp_path / "other" / "thesis.txt").read_text() == "mine"
+    with pytest.raises(BadInput, match="no audit to resume"), opened(tmp_path / "new", ASKED, resume=True):
+        pass
+    with (
+        pytest.raises(BadInput, match="begun with other rounds: resume it with the same"),
+        opened(tmp_path / "begun", {**ASKED, "rounds": 4}, resume=True),
+    ):
+        pass
+
+
+def test_two_audits_cannot_share_a_folder(tmp_path: Path) -> None:
+    with (
+        FileLock(tmp_path / ".a.lock"),  # as another process holds it
+        pytest.raises(BadInput, match="another audit is writing"),
+        opened(tmp_path / "a", ASKED, resume=False),
+    ):
+        pass
+    with opened(tmp_path / "a", ASKED, resume=False):
+        pass
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    with opened(tmp_path / "a", ASKED, resume=False) as store:
+        store.part("x", float, lambda: 1.5)
+        (tmp_path / "a" / "work" / "x.json").write_text("{")
+        with pytest.raises(BadInput, match=r"x\.json is damaged: remove it"):
+            store.part("x", float, lambda: 1.5)
+    for text in ("[1", "[]", json.dumps("no")):
+        (tmp_path / "a" / "audit.json").write_text(text)
+        with pytest.raises(BadInput, match=r"damaged|begun with other"), opened(tmp_path / "a", ASKED, resume=True):
+            pass
+
+
+def test_keys_become_paths() -> None:
+    assert slug("singularized-mixup:tau=1e-4/mixup-pairs") == "singularized-mixup-tau-1e-4/mixup-pairs"
