@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: setup browser demo test lint examples bench clean
 
@@ -15,7 +16,8 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	$(BIN)/hideseek demo --out demo/faces.png
+	rm -rf demo
+	$(BIN)/hideseek demo --out demo
 
 browser:
 	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null; then :; \

@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from PIL import Image
 from safetensors import safe_open
 
 from hideseek.cli import COMMANDS, main
-from hideseek.hide import ENCODERS
+from hideseek.cli.audit import Audit
+from hideseek.hide import ENCODERS, MixingEncoder
 from hideseek.hide.release_files import read_release
 
 
@@ -64,7 +66,7 @@ def test_the_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if verb in ("hide", "seek"):  # their own pages list schemes and attacks
+    if verb in ("audit", "hide", "seek"):  # their own pages list schemes and attacks
         assert main([verb, "--help"]) == 0
     else:
         with pytest.raises(SystemExit, match="0"):
@@ -131,13 +133,20 @@ def test_data_lists_every_set(capsys: pytest.CaptureFixture[str]) -> None:
         assert name in text
 
 
-def test_the_demo_draws_every_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_audits_four_schemes_and_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit itself is tested elsewhere; it takes minutes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in ("one.png", "two.png"):
+    asked: list[tuple[Audit[Any], dict[str, MixingEncoder]]] = []
+    monkeypatch.setattr("hideseek.cli.demo.perform", lambda *given: asked.append(given))
+    for name in ("one", "two"):
         assert main(["demo", "--out", str(tmp_path / name), "--seed", "1"]) == 0
-    with Image.open(tmp_path / "one.png") as sheet:
+    audit, schemes = asked[0]
+    assert list(schemes) == ["mixup", "instahide-inside", "instahide-cross", "singularized-mixup"]
+    assert (audit.data, audit.learn_on, audit.show_private) == ("faces", "photos", True)
+    with Image.open(tmp_path / "one" / "faces.png") as sheet:
         assert sheet.height > 12 * 96
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    assert (tmp_path / "one" / "faces.png").read_bytes() == (tmp_path / "two" / "faces.png").read_bytes()
+    assert main(["demo", "--out", str(tmp_path / "one")]) == 1  # it is there already
 
 
 def _text_called_jpg(folder: Path) -> None:

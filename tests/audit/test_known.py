@@ -77,3 +77,20 @@ def test_the_size_of_noise_and_the_number_of_images() -> None:
     (together,) = effective(release, secret, seeded(1))
     assert together.stated == 4
     assert together.effective == pytest.approx(2)
+
+
+def test_noise_of_one_length_confirms_a_guessed_pair() -> None:
+    """‖x̃ − w₁x − w₂x′‖ = w₂r for the pair that a row was made of, to rounding, and for no other, at a tiny τ too."""
+    private = unit(20)
+    release, secret = SingularizedMixup(tau=1e-4).hide(private, None, seeded(3))
+    scheme = release.scheme
+    assert isinstance(scheme, SingularizedMixup)
+    assert scheme.radius is not None
+    pixels, rows = private.images.flatten(1).double(), release.encoded.images.flatten(1).double()
+    for row in range(20):
+        first, second = secret.weights[row].double().tolist()
+        lengths = torch.cdist(rows[row] - first * pixels, second * pixels)
+        misses = (lengths / (second * scheme.radius) - 1).abs()
+        misses[torch.arange(20), torch.arange(20)] = 1.0  # nobody meets himself
+        assert divmod(int(misses.argmin()), 20) == tuple(secret.sources[row].tolist())
+        assert float(misses.min()) < 2e-7  # the rounding of float32

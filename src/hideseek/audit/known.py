@@ -14,13 +14,14 @@ from hideseek.score.bounds import signal_to_noise
 INSTAHIDE = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
 CARLINI = "Carlini et al.: Is Private Learning Possible with Instance Encoding?, IEEE S&P 2021"
 LUO = "Luo et al.: Fusion-denoising attack on InstaHide with data augmentation, AAAI 2022"
-CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean factor analysis with applications to InstaHide, 2021"
-TWO = "Huang et al.: InstaHide's sample complexity when mixing two private images, 2021"
-CHALLENGE = "InstaHide challenge, leaderboard (2020–2021)"
-SINGULARIZED = "Singularized Mixup, Algorithm 1 and Theorems 4.1, 4.2, read critically; tests/hide/test_encoders.py"
+CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean Factor Analysis with Applications to InstaHide, 2021"
+TWO = "Huang et al.: InstaHide's Sample Complexity When Mixing Two Private Images, 2020"
+CHALLENGE = "InstaHide challenge, leaderboard: the generator's attack, 2020"
+SINGULARIZED = (
+    "Singularized Mixup, Algorithm 1, Theorems 4.1 and 4.2; what follows from them is a finding of hideseek's"
+)
 HERE = "hideseek, docs/threat-model.md"
 LARGE = 4  # images in a row, the papers' usual number: more are meant as a defence
-ROUNDING = 1e-3  # by which the length of noise may differ
 
 
 def inner(scheme: MixingEncoder) -> MixingEncoder:
