@@ -12,6 +12,8 @@ from hideseek.cli.schemes import schemes
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, SingularizedMixup
 from hideseek.report.result_files import read_result
+from hideseek.seek import ATTACKS
+from trial_attacks import Interrupted
 
 QUICK = ("--attacks", "linear-inversion,average-known", "--sample", "40", "--rounds", "4", "--seed", "3", "--no-learn")
 
@@ -201,3 +203,21 @@ def test_odd_sets_are_audited_and_what_is_odd_is_said(
     assert str(tmp_path) not in (tmp_path / "a" / "result.json").read_text()  # a page is passed around
     assert result.private.address == "folder:set"
     capsys.readouterr()
+
+
+def test_an_audit_that_was_stopped_goes_on_with_the_same_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With secure keys: what is sampled and held out must not change, and what is done is not done again."""
+    monkeypatch.setitem(ATTACKS, "interrupted", Interrupted(rounds=4))
+    address = _folder(tmp_path / "set", ("ill", "well"), 30)
+    attacks = ("--attacks", "linear-inversion,interrupted", "--sample", "40", "--rounds", "4", "--budget", "3m")
+    command = ["audit", "mixup", "--data", address, *attacks, "--out", str(tmp_path / "a")]
+    assert main(command) == 130
+    assert "go on with the same command and --resume" in said(capsys)
+    done = (tmp_path / "a" / "work" / "mixup" / "linear-inversion.json").read_bytes()
+    assert main([*command, "--resume"]) == 130
+    assert (tmp_path / "a" / "work" / "mixup" / "linear-inversion.json").read_bytes() == done
+    monkeypatch.setattr(Interrupted, "what", staticmethod(lambda: None))
+    assert main([*command, "--resume"]) == 0
+    assert read_result(tmp_path / "a").vanilla is not None

@@ -54,25 +54,28 @@ def advise(
     """Run the worst attack again on each change, and say whether it is at its floor then."""
     told = []
     for change in _changes(scheme, question.rounds):
-        tried = _again(change, asked, question, chance)
-        if tried is not None:
-            told.append(_told(change, worst, tried))
+        try:
+            tried = _again(change, asked, question, chance)
+        except BadInput as reason:
+            told.append(Advice(change.words, f"It could not be measured: {reason}", None, worst.attack))
+            continue
+        told.append(_told(change, worst, tried))
     return tuple(told)
 
 
-def _again(change: _Change, asked: Attempt, question: Question, chance: Randomness) -> Tried | None:
-    """Attack what would be shared after a change; None where the attack does not apply to it, and so shows nothing."""
-    try:
-        release, secret = change.scheme.hide(question.private, question.mixed_in(change.scheme), chance, change.rounds)
-    except BadInput:
-        return None
-    release = replace(release, own=question.own)
-    if asked.attack.refuses(seen_by(threat_of(asked.attack), release, secret)):
-        return None
-    return attempt(asked, release, secret, (), chance)
+def _again(change: _Change, asked: Attempt, question: Question, chance: Randomness) -> Tried:
+    """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
+    release, secret = change.scheme.hide(question.private, question.mixed_in(change.scheme), chance, change.rounds)
+    given = seen_by(threat_of(asked.attack), replace(release, own=question.own), secret)
+    if reason := asked.attack.refuses(given):
+        return replace(asked.blank(given), outcome="not applicable", sentence=reason)
+    return attempt(asked, replace(release, own=question.own), secret, (), chance)
 
 
 def _told(change: _Change, worst: Tried, tried: Tried) -> Advice:
+    if tried.outcome == "not applicable":
+        said = f"{worst.attack} does not apply then, others may: {tried.sentence}"
+        return Advice(change.words, said, None, worst.attack)
     if tried.outcome not in ("broken", "resisted"):
         return Advice(change.words, f"It could not be measured: {tried.sentence}", None, worst.attack)
     before = telling(worst)

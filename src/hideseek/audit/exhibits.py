@@ -74,8 +74,8 @@ def _(claim: Reconstruction, release: EncodedRelease, secret: MixingSecret) -> l
             row = int(claim.about[each.number]) if claim.of == "rows" else _heaviest_row(secret, each.image)
             panels = (
                 ("original", each.truth, True),
-                ("what was shared", release.encoded.pixels(slice(row, row + 1))[0], secret.mask is None),
-                ("what was recovered", each.guess, True),
+                ("shared", release.encoded.pixels(slice(row, row + 1))[0], secret.mask is None),
+                ("recovered", each.guess, True),
             )
             shown.append(_Shown(kind, f"image {each.image}: correlation {each.likeness:.2f}", panels))
     return shown
@@ -93,8 +93,8 @@ def _(claim: Masks, release: EncodedRelease, secret: MixingSecret) -> list[_Show
         row = int(claim.rows[number])
         encoded = release.encoded.pixels(slice(row, row + 1))[0]
         panels = (
-            ("mixture under the mask", encoded * _signs(secret, row), True),
-            ("what was shared", encoded, False),
+            ("under the mask", encoded * _signs(secret, row), True),
+            ("shared", encoded, False),
             ("signs restored", encoded * claim.signs[number], True),
         )
         shown.append(_Shown(kind, f"row {row}: {100 * float(wrong[number]):.0f} % of its signs are wrong", panels))
@@ -113,9 +113,9 @@ def _(claim: Uncovered, release: EncodedRelease, secret: MixingSecret) -> list[_
         row, guess = int(claim.rows[number]), int(claim.candidates[number, 0])
         truth = int(secret.public_sources[row, secret.weights[row, -secret.public_sources.shape[1] :].argmax()])
         panels = (
-            ("heaviest public image in it", release.public.pixels(slice(truth, truth + 1))[0], False),
-            ("what was shared", release.encoded.pixels(slice(row, row + 1))[0], secret.mask is None),
-            ("public image found", release.public.pixels(slice(guess, guess + 1))[0], False),
+            ("public image in it", release.public.pixels(slice(truth, truth + 1))[0], False),
+            ("shared", release.encoded.pixels(slice(row, row + 1))[0], secret.mask is None),
+            ("found", release.public.pixels(slice(guess, guess + 1))[0], False),
         )
         shown.append(_Shown("example", f"row {row}: {'in it' if first[number] else 'not in it'}", panels))
     return shown

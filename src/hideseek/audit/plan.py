@@ -67,8 +67,9 @@ def make_plan(question: Question) -> Plan:
         pieces.append(Piece(f"{name}/hide", f"{name}: hide", 0.1 + HIDING * pixels * slower, needed=True))
         pieces += attacks
         if attacks:
-            usual = sum(attack.full for attack in attacks) / len(attacks) + _judging(question, slower)
-            pieces.append(Piece(f"{name}/change", f"{name}: what would help", full=CHANGES * usual))
+            usual = sum(attack.full for attack in attacks) / len(attacks)
+            judging = CHANGES * _judging(question, slower)
+            pieces.append(Piece(f"{name}/change", f"{name}: what would help", judging, full=CHANGES * usual))
     return Plan(share(pieces, question.budget), refused, slower, epochs)
 
 

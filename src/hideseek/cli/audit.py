@@ -16,7 +16,8 @@ from hideseek.cli.schemes import schemes
 from hideseek.data import DATASETS, load
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
-from hideseek.randomness import Randomness, secure, seeded
+from hideseek.hide.release_files import digest
+from hideseek.randomness import Randomness, seeded
 from hideseek.records import Samples
 from hideseek.seek import ATTACKS
 
@@ -116,8 +117,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def perform(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> None:
     """Load, plan, audit, and show what came out."""
-    chance = secure() if asked.seed is None else seeded(asked.seed)
-    question = _question(asked, chosen, chance)
+    question = _question(asked, chosen)
     plan = make_plan(question)
     show_plan(plan, question)
     if asked.dry_run:
@@ -135,8 +135,12 @@ def perform(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> None:
     show_result(result, asked.out)
 
 
-def _question(asked: Audit[Any], chosen: dict[str, MixingEncoder], chance: Randomness) -> Question:
-    """Load all that is named."""
+def _question(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> Question:
+    """Load all that is named.
+
+    Which images are sampled or held out is no secret, and must be the same when an audit goes on: it is drawn from the
+    content of the set, like public patches.
+    """
     attacks = list(ATTACKS) if asked.attacks == "all" else [name.strip() for name in asked.attacks.split(",")]
     for name in attacks:
         if name not in ATTACKS:
@@ -145,6 +149,7 @@ def _question(asked: Audit[Any], chosen: dict[str, MixingEncoder], chance: Rando
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}
     whole, unlabelled = _labelled(asked.data, asked)
+    chance = seeded(int(digest(whole), 16))
     private = whole
     if asked.sample is not None:
         if not 2 <= asked.sample <= len(whole):

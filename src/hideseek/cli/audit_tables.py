@@ -104,4 +104,5 @@ def _worst(scheme: Audited) -> tuple[str, str]:
         return "", ""
     if worst.outcome != "broken":
         return "none of them", ""
-    return f"{worst.attack}: {worst.sentence}", f"{worst.seconds:,.1f} s, {worst.memory / 2**20:,.0f} MiB"
+    first = worst.sentence.partition("; ")[0].partition(", ")[0].rstrip(".")
+    return f"{worst.attack}: {first}", f"{worst.seconds:,.1f} s, {worst.memory / 2**20:,.0f} MiB"
