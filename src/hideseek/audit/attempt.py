@@ -17,7 +17,7 @@ from hideseek.records import Attack, EncodedRelease
 from hideseek.records.result import Proof, Tried
 from hideseek.records.secret import MixingSecret
 from hideseek.score.judge import judge
-from hideseek.seek import run
+from hideseek.seek import describe, run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Attempt:
         threat = threat_of(self.attack)
         return Tried(
             attack=self.name,
-            summary=(self.attack.__doc__ or "").partition("\n")[0],
+            summary=describe(self.attack),
             source=self.attack.source,
             threat=threat.name,
             knew=knew(threat, release),

@@ -17,7 +17,7 @@ from hideseek.hide.release_files import read_release, release_digest, with_publi
 from hideseek.randomness import Randomness, secure, seeded
 from hideseek.records import Attack, EncodedRelease
 from hideseek.report.evidence_sheet import evidence_sheet
-from hideseek.seek import ATTACKS
+from hideseek.seek import ATTACKS, describe
 from hideseek.seek import run as attack_release
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
 
@@ -154,10 +154,7 @@ def _chance(seed: int | None) -> Randomness:
 
 def _attacks() -> str:
     width = max(map(len, ATTACKS))
-    lines = (
-        f"  {name:{width}}  {(attack.__doc__ or '').partition(chr(10))[0].rstrip('.')}"
-        for name, attack in ATTACKS.items()
-    )
+    lines = (f"  {name:{width}}  {describe(attack)}" for name, attack in ATTACKS.items())
     return (
         "usage: hideseek seek ATTACK --release DIR --out DIR [--public ADDRESS] [--help] …\n\n"
         + "\n".join(lines)
