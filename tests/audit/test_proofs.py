@@ -1,5 +1,7 @@
 """Who may be believed: attacks that work on weak cases and find nothing in noise."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -53,8 +55,8 @@ def test_weak_cases_are_weak(faces: Samples) -> None:
     assert isinstance(tiny, SingularizedMixup)
     assert tiny.radius == pytest.approx(0.01 * spread(faces, seeded(5)).distance, rel=0.1)
     assert list(weak_cases(InstaHide(k=4, k_private=2), faces, chance)) == [
-        Mixup(k=2, k_private=1),
         InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0),
+        Mixup(k=2, k_private=1),
     ]
     assert list(weak_cases(Augmented(Mixup(k=4)), faces, chance)) == [Mixup(k=2)]
     assert list(weak_cases(Laplace(alpha=0.9), faces, chance)) == [Laplace(alpha=0.01)]
@@ -71,7 +73,11 @@ CASES = [
 
 @pytest.mark.parametrize(("attack", "scheme"), CASES)
 def test_every_attack_can_be_believed_on_faces(attack: str, scheme: str, faces: Samples) -> None:
-    """The noise proof may err in 0.5 % of cases; the seed is fixed."""
+    """The noise proof may err in 0.5 % of cases; the seed is fixed. Who restores signs needs faces to learn from."""
     told: Attack = ATTACKS[attack]  # type: ignore[type-arg]
-    found = prove(told, ENCODERS[scheme], question(faces, scheme), seeded(1))
+    asked = question(faces, scheme)
+    if attack == "demask":
+        others = load("faces").take(torch.arange(160)[torch.arange(160) % 4 > 0])
+        asked = replace(asked, own=normalise(others, faces.normalisation))
+    found = prove(told, ENCODERS[scheme], asked, seeded(1))
     assert [proof.passed for proof in found] == [True, True], [proof.sentence for proof in found]

@@ -15,7 +15,7 @@ from toys import images
 
 def tried(attack: str, threat: str, outcome: Outcome, harm: int = 0, extent: float = 0.5) -> Tried:
     one = Range(extent, extent, extent, 50)
-    figure = Figure("recovered", "Reconstruction", 0, "share", True, "", one, {}, "", None, None, True, harm == 5)
+    figure = Figure("recovered", "Reconstruction", 0, "share", True, "", one, {}, "", None, None, True, harm == 6)
     return Tried(attack, "", "", threat, "", outcome, f"{attack} did.", harm, {}, 9.0, 2.0, 0, (figure,))
 
 
@@ -45,8 +45,8 @@ def test_the_worst_comes_first() -> None:
     known = [
         tried("resisted", "outsider", "resisted"),
         tried("links", "outsider", "broken", 2),
-        tried("few", "outsider", "broken", 5, 0.1),
-        tried("most", "informed", "broken", 5, 0.9),
+        tried("few", "outsider", "broken", 6, 0.1),
+        tried("most", "informed", "broken", 6, 0.9),
     ]
     assert [each.attack for each in worst_first(known)] == ["most", "few", "links", "resisted"]
     assert worst(known) == known[3]

@@ -42,7 +42,7 @@ def mixup(folder: Path) -> Audited:
     pairs = tried(
         "mixup-pairs",
         outcome="broken",
-        harm=5,
+        harm=6,
         sentence=FOUND,
         figures=(
             figure("re-identified", 0.96, 0.00625, unit="share", meaning="guesses that are most like their truth"),
@@ -58,7 +58,7 @@ def mixup(folder: Path) -> Audited:
     links = tried(
         "distinguish",
         outcome="broken",
-        harm=3,
+        harm=4,
         threat="linked",
         sentence="it says whose encoding a row is",
         seconds=3.2,
@@ -130,7 +130,7 @@ def singularized() -> Audited:
     inversion = tried(
         "linear-inversion",
         outcome="broken",
-        harm=4,
+        harm=5,
         threat="informed",
         sentence="12 % of its guesses point to their image among 160",
         seconds=640.0,

@@ -90,10 +90,18 @@ def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:
 
 def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:
     name = sound.schemes[0].name
-    attacks = (tried("weak", "outsider", figure(0.9)), tried("strong", "linked", figure(0.5)))
+    sure = replace(figure(0.9, advantage=0.5), beats=True)
+    attacks = (replace(tried("weak", "outsider", sure), outcome="broken"), tried("strong", "linked", figure(0.5)))
     assert found(with_scheme(sound, attacks=attacks)) == [("weaker beats stronger", f"{name}/strong")]
-    near = (tried("weak", "outsider", figure(0.51)), tried("strong", "linked", figure(0.5)))  # intervals overlap
+    sure = replace(figure(0.51, advantage=0.04), beats=True)  # the intervals of the two advantages overlap
+    near = (replace(tried("weak", "outsider", sure), outcome="broken"), tried("strong", "linked", figure(0.5)))
     assert found(with_scheme(sound, attacks=near)) == []
+
+
+def test_an_attack_that_may_be_better_than_its_floor(sound: Result) -> None:
+    name = sound.schemes[0].name
+    near = tried("a", "outsider", figure(advantage=0.05))
+    assert found(with_scheme(sound, attacks=(near,))) == [("not beyond doubt", f"{name}/a")]
 
 
 def test_an_attack_under_its_floor(sound: Result) -> None:

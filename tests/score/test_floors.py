@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from hideseek.hide import Mixup
 from hideseek.randomness import Randomness, seeded
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, Reconstruction, Uncovered
 from hideseek.records.secret import MixingSecret
 from hideseek.score.floors import floors
 from hideseek.score.judge import judge
+from hideseek.score.metrics import METRICS
+from toys import images
 
 SEEDS, MOST = 20, 3  # an interval's low end errs in 2.5 %: of 20 seeds more than 3 err once in a thousand times
 RECONSTRUCTION = ("snr", "fitted-psnr", "absolute-correlation", "l2", "re-identified")
@@ -215,3 +218,20 @@ def test_a_random_order_has_no_repeats_and_shuffled_scores_are_the_same_scores(s
     shuffled = dict(floors(links, secret, seeded(0)))["shuffled scores"]
     assert isinstance(shuffled, Links)
     assert torch.equal(shuffled.scores.sort().values, links.scores.sort().values)
+
+
+def test_labels_alone_are_what_everybody_sees() -> None:
+    """Rows that share an image share a class, and a row's image is of a class in its label: no image is needed."""
+    private = images(24, classes=3, stored=False)
+    release, secret = Mixup(k=2).hide(private, None, seeded(0), rounds=2)
+    labels = release.encoded.labels.double()
+    first, second = torch.triu_indices(48, 48, 1)
+    links = dict(floors(Links(first, second, torch.zeros(len(first))), secret, seeded(0)))["labels alone"]
+    assert isinstance(links, Links)
+    torch.testing.assert_close(links.scores.double(), (labels @ labels.T)[first, second], rtol=1e-5, atol=1e-6)
+    claim = Attribution(torch.arange(48), torch.arange(24), torch.zeros(48, 24))
+    named = dict(floors(claim, secret, seeded(0)))["labels alone"]
+    assert isinstance(named, Attribution)
+    torch.testing.assert_close(named.scores.double(), labels @ private.labels.double().T, rtol=1e-5, atol=1e-6)
+    assert METRICS["area"].score(links, secret).mean() > 0.6
+    assert METRICS["accuracy"].score(named, secret).mean() > 1.2 / 24

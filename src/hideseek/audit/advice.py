@@ -83,7 +83,11 @@ def _told(change: _Change, worst: Tried, tried: Tried) -> Advice:
     if before is None or after is None:
         return Advice(change.words, "It could not be measured.", None, worst.attack)
     helps = tried.outcome == "resisted"
-    said = f"{worst.attack} is at its floor then" if helps else f"not enough: {worst.attack} still beats its floor"
+    said = (
+        f"{worst.attack} is not shown to beat its floor then"
+        if helps
+        else f"not enough: {worst.attack} still beats its floor"
+    )
     return Advice(
         change.words,
         f"{said}{f'; {change.remark}' if change.remark else ''}.",

@@ -2,16 +2,16 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hideseek.audit.clock import OutOfTime, at_most
 from hideseek.audit.curves import curves
 from hideseek.audit.exhibits import exhibits
-from hideseek.audit.figures import broke, figures, harm
+from hideseek.audit.figures import broke, conclusive, figures, harm
 from hideseek.audit.threats import knew, seen_by, threat_of
-from hideseek.audit.words import sentence
-from hideseek.errors import BadInput
+from hideseek.audit.words import reason_of, sentence
 from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease
 from hideseek.records.result import Proof, Tried
@@ -75,36 +75,37 @@ def attempt(
     try:
         with at_most(asked.allowed):
             evidence = run(asked.attack, given, chance)
+        found = figures(judge(evidence, secret, chance), asked.attacks)
+        drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
+        lines = curves(evidence, secret)
     except OutOfTime:
-        reason = (
-            f"It was stopped after {asked.allowed:,.0f} s, the time that the budget gave it: give a larger --budget."
-        )
-        return dataclasses.replace(blank, sentence=reason, seconds=asked.allowed)
-    except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
+        said = f"It was stopped after {asked.allowed:,.0f} s, all that the budget gave it: give a larger --budget."
+        return dataclasses.replace(blank, sentence=said, seconds=asked.allowed)
+    except OSError:  # a full disk is no fault of the attack
+        raise
+    except Exception as error:
+        if isinstance(error.__cause__, OSError):
+            raise
         return dataclasses.replace(blank, sentence=reason_of(error))
-    judgement = judge(evidence, secret, chance)
-    found = figures(judgement, asked.attacks)
+    said = sentence(found, len(secret.private))
+    if not conclusive(found):
+        few = "Too few images could be judged for it to beat a floor, whatever it found: hide more images."
+        said = few if found else said
     return dataclasses.replace(
         blank,
-        outcome="broken" if broke(found) else "resisted",
-        sentence=sentence(found, len(secret.private)),
+        outcome="broken" if broke(found) else "resisted" if conclusive(found) else "failed",
+        sentence=said,
         harm=harm(found),
         seconds=evidence.seconds,
         memory=evidence.memory,
         figures=found,
-        curves=curves(evidence, secret),
-        exhibits=() if pictures is None else exhibits(evidence, given, secret, pictures, name),
-        remarks=dict(evidence.remarks),
+        curves=lines,
+        exhibits=drawn,
+        remarks=_plain(evidence.remarks),
     )
 
 
-def reason_of(error: Exception) -> str:
-    """Say why an attack failed.
-
-    >>> reason_of(BadInput("it needs weights.")), reason_of(ValueError("shapes"))
-    ('It needs weights.', 'It failed (ValueError: shapes).')
-    """
-    text = str(error)
-    return (
-        text[:1].upper() + text[1:] if isinstance(error, BadInput) else f"It failed ({type(error).__name__}: {text})."
-    )
+def _plain(remarks: Mapping[str, Any]) -> dict[str, Any]:
+    """Give remarks as JSON can hold them: what is not a finite number becomes none."""
+    told: dict[str, Any] = json.loads(json.dumps(dict(remarks), default=str), parse_constant=lambda _: None)
+    return told

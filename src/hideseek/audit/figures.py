@@ -16,8 +16,8 @@ DECISIVE = {
     "Attribution": ("accuracy",),
 }
 LEVEL = 0.025  # the chance to call a scheme broken that is not: one end of a 95 % interval, over all its attacks
-HARM = {"Reconstruction": 4, "Attribution": 3, "Links": 2, "Uncovered": 1, "Masks": 1}
-COMES_BACK = 5
+HARM = {"Attribution": 4, "Reconstruction": 3, "Links": 2, "Uncovered": 1, "Masks": 1}  # of a kind of claim …
+WORSE = {"recovered": 6, "re-identified": 5}  # … and of figures that say more
 
 
 def figures(judgement: Judgement, attacks: int) -> tuple[Figure, ...]:
@@ -69,8 +69,12 @@ def broke(found: Sequence[Figure]) -> bool:
 
 
 def harm(found: Sequence[Figure]) -> int:
-    """Say how bad it is: 5 images recovered, 4 re-identified, 3 told apart, 2 linked, 1 parts; 0 nothing."""
-    worst = max((HARM[figure.kind] for figure in found if figure.decisive and figure.beats), default=0)
-    if worst == HARM["Reconstruction"] and any(figure.metric == "recovered" and figure.beats for figure in found):
-        return COMES_BACK
-    return worst
+    """Say how bad it is: 6 images recovered, 5 re-identified, 4 told apart, 3 likeness, 2 rows linked, 1 parts."""
+    beating = [figure for figure in found if figure.decisive and figure.beats]
+    return max((WORSE.get(figure.metric, HARM[figure.kind]) for figure in beating), default=0)
+
+
+def conclusive(found: Sequence[Figure]) -> bool:
+    """Tell whether an attack could have beaten a floor at all: a decisive figure is about images enough."""
+    decisive = [figure.advantage for figure in found if figure.decisive]
+    return any(advantage is not None and advantage.images >= FEWEST for advantage in decisive)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hideseek.audit.budget import ACCURACY, Piece, share
-from hideseek.audit.proofs import SECONDS, proof_task
+from hideseek.audit.proofs import SECONDS, proof_task, weak_kind
 from hideseek.audit.question import Question
 from hideseek.audit.threats import seen_by, threat_of
 from hideseek.audit.utility import epoch_seconds
@@ -42,12 +42,12 @@ class Plan:
         """Seconds that the audit is expected to take."""
         return sum(piece.expected for piece in self.pieces)
 
-    def attack(self, name: str, scheme: str, question: Question) -> Attack[Any]:
-        """Give an attack with settings that fit into its share of the time."""
+    def attack(self, name: str, scheme: str, question: Question, seconds: float) -> Attack[Any]:
+        """Give an attack with settings that fit into so many seconds of the reference machine."""
         piece, attack = self.piece(f"{scheme}/{name}"), question.attacks[name]
-        if piece is None or piece.unknown or piece.share >= 1:
+        if piece is None or piece.unknown:
             return attack
-        return attack.within(piece.scaled / self.pace, _task(question.schemes[scheme], question))
+        return attack.within(seconds, _task(question.schemes[scheme], question))
 
 
 def make_plan(question: Question) -> Plan:
@@ -89,7 +89,7 @@ def _attacks(
         task, proof = _task(scheme, question), proof_task(scheme, question)
         full, least = attack.effort(task), attack.within(0.0, task).effort(task)
         tried = attack.within(SECONDS, proof).effort(proof)
-        planted = f"{attack_name} {type(scheme).__name__} {bool(scheme.meets[1])}"
+        planted = f"{attack_name} {weak_kind(scheme)}"
         each = UNKNOWN[0] if tried is None else slower * tried
         once = 0.0 if planted in proved else 2 * each + 1.0
         proved.add(planted)

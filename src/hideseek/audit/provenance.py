@@ -2,9 +2,7 @@
 
 import os
 import platform
-import shlex
 import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,14 +18,14 @@ PACKAGES = ("hideseek", "torch", "numpy", "scipy", "scikit-image", "scikit-learn
 
 
 def provenance(
-    started: str, seconds: float, seed: int | None, budget: float, settings: Mapping[str, Any]
+    started: str, seconds: float, command: str, seed: int | None, budget: float, settings: Mapping[str, Any]
 ) -> Provenance:
     """Say what ran, on what, and how."""
     place = device()
     return Provenance(
         started=started,
         seconds=seconds,
-        command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
+        command=command,
         versions={"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         commit=_commit(),
         machine=f"{platform.system()} {platform.release()}, {_processor()}",

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from blake3 import blake3
 
 from hideseek.audit.provenance import without_folders
+from hideseek.audit.store import slug
 from hideseek.errors import BadInput
 from hideseek.hide import MixingEncoder
 from hideseek.randomness import Randomness
@@ -14,6 +16,7 @@ from hideseek.records import Attack, Samples
 from hideseek.records.result import Described
 from hideseek.seek import ATTACKS
 
+CHUNK = 1024  # images that are looked at together
 TESTED = 5  # one image in so many is held out to test with, where no test set is named
 FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
 
@@ -55,10 +58,15 @@ class Question:
     def __post_init__(self) -> None:
         if not self.schemes:
             raise BadInput("name a scheme to audit, such as mixup.")
+        if len({slug(name) for name in self.schemes}) < len(self.schemes):
+            raise BadInput("two schemes have names that are alike but for punctuation: give them names of their own.")
         if not self.attacks:
             raise BadInput("name an attack to run, or all.")
         if self.rounds < 1:
             raise BadInput(f"every image is hidden in one round or more, not in {self.rounds}.")
+        for start in range(0, len(self.private), CHUNK):
+            if not bool(self.private.pixels(slice(start, start + CHUNK)).isfinite().all()):
+                raise BadInput("the private images hold values that are not finite numbers: mend or remove them.")
         if not 0 < self.budget < float("inf"):
             raise BadInput(f"the budget must be some seconds, not {self.budget}.")
 
@@ -72,8 +80,10 @@ def learning_from(private: Samples, chance: Randomness, public: Samples | None =
     if private.labels.shape[1] == 0:
         return None, "the images have no labels, so there is nothing to learn."
     counts = torch.bincount(private.labels.argmax(1), minlength=1)
-    if int((counts >= FEWEST).sum()) < FEWEST:
+    if int((counts > 0).sum()) < FEWEST:
         return None, "there is one class only, so there is nothing to learn."
+    if int((counts >= FEWEST).sum()) < FEWEST:
+        return None, "fewer than two classes have two images, one to learn from and one to test with."
     held = torch.zeros(len(private), dtype=torch.bool)
     for members in ((private.labels.argmax(1) == number).nonzero()[:, 0] for number in range(len(counts))):
         share = max(1, len(members) // TESTED) if len(members) >= FEWEST else 0
@@ -106,6 +116,6 @@ def shared_images(samples: Samples, private: Samples) -> int:
 
 
 def _content(samples: Samples, place: int) -> bytes:
-    """Give an image in whole steps that are finer than those of bytes and coarser than rounding."""
+    """Give the hash of an image in whole steps that are finer than those of bytes and coarser than rounding."""
     pixels = samples.pixels(slice(place, place + 1))
-    return (pixels * 1e3).round().to(torch.int32).numpy().tobytes()
+    return blake3((pixels * 1e3).round().to(torch.int32).numpy().tobytes()).digest(16)

@@ -4,8 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from blake3 import blake3
 
 from hideseek.audit.attempt import settings
 from hideseek.audit.known import bound, effective, known
@@ -17,9 +20,11 @@ from hideseek.audit.store import opened
 from hideseek.audit.threats import THREATS
 from hideseek.audit.verdicts import verdicts, worst_first
 from hideseek.errors import BadInput
+from hideseek.files import content
 from hideseek.hide import MixingEncoder
 from hideseek.hide.release_files import digest
 from hideseek.hide.schemes import to_json
+from hideseek.records import Samples
 from hideseek.records.result import FORMAT, Accuracy, Audited, Result
 from hideseek.report.checks import flags
 from hideseek.report.page import write_page
@@ -35,6 +40,7 @@ def audit(
     resume: bool = False,
     show_private: bool = False,
     keep: bool = False,
+    command: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Result:
     """Say what leaks from images that are shared in these ways, and what it costs; write result.json and report.html.
@@ -46,7 +52,7 @@ def audit(
     asked = _asked(question, seed)
     with opened(folder, asked, resume=resume) as store:
         try:
-            result = _result(Steps(question, plan, store, seed, tell), asked)
+            result = _result(Steps(question, plan, store, seed, tell), asked, command)
             write_result(result, folder)
             write_page(result, folder, show_private=show_private)
         except KeyboardInterrupt:
@@ -70,13 +76,20 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
         "attacks": {name: settings(attack) for name, attack in question.attacks.items()},
         "rounds": question.rounds,
         "seed": seed,
+        "version": version("hideseek"),
         **{f"{name} images": samples and digest(samples) for name, samples in sets.items()},
+        **{f"{name} labels": samples and _labels(samples) for name, samples in sets.items()},
     }
 
 
-def _result(steps: Steps, asked: Mapping[str, Any]) -> Result:
-    """Take all steps that are not done yet, and put together what they came to."""
+def _labels(samples: Samples) -> str:
+    return blake3(content(samples.labels.cpu().numpy())).hexdigest()
+
+
+def _result(steps: Steps, asked: Mapping[str, Any], command: str) -> Result:
+    """Take all steps that are not done yet, and put together what they came to; training takes what time is left."""
     question, began = steps.question, datetime.now(UTC).isoformat(timespec="seconds")
+    attacked = {name: _audited(steps, name, scheme) for name, scheme in question.schemes.items()}
     how = steps.lessons()
     learning, untrained = question.learning, question.unlearnt
     if learning is not None and how is None:
@@ -85,7 +98,7 @@ def _result(steps: Steps, asked: Mapping[str, Any]) -> Result:
     if how is not None:
         learnt[""] = steps.accuracy("vanilla", None, how)
         learnt |= {name: steps.accuracy(name, scheme, how) for name, scheme in question.schemes.items()}
-    schemes = tuple(_audited(steps, name, scheme, learnt) for name, scheme in question.schemes.items())
+    schemes = tuple(_with_accuracy(scheme, learnt.get(""), learnt.get(name)) for name, scheme in attacked.items())
     private = described(question.private, question.addresses.get("private", ""))
     assert private is not None  # noqa: S101 (a question has private images)
     result = Result(
@@ -104,6 +117,7 @@ def _result(steps: Steps, asked: Mapping[str, Any]) -> Result:
         provenance=provenance(
             began,
             time.monotonic() - steps.started,
+            command,
             steps.seed,
             question.budget,
             {"rounds": question.rounds, "attacks": list(question.attacks), "schemes": asked["schemes"]},
@@ -112,7 +126,12 @@ def _result(steps: Steps, asked: Mapping[str, Any]) -> Result:
     return replace(result, flags=flags(result))
 
 
-def _audited(steps: Steps, name: str, scheme: MixingEncoder, learnt: Mapping[str, Accuracy]) -> Audited:
+def _with_accuracy(scheme: Audited, vanilla: Accuracy | None, own: Accuracy | None) -> Audited:
+    lost = vanilla.accuracy.mean - own.accuracy.mean if vanilla and own else None
+    return replace(scheme, accuracy=own, lost=lost)
+
+
+def _audited(steps: Steps, name: str, scheme: MixingEncoder) -> Audited:
     """Hide, attack, and sum up one scheme."""
     question = steps.question
     release, secret = steps.hidden(name, scheme)
@@ -122,7 +141,6 @@ def _audited(steps: Steps, name: str, scheme: MixingEncoder, learnt: Mapping[str
     tried = tuple(steps.attack(name, attack, scheme, release, secret) for attack in question.attacks)
     said = verdicts(tried, THREATS, bound(filled, facts))
     weakest = next((verdict.by for verdict in said if verdict.outcome == "broken"), "")  # the attacker to mend first
-    vanilla, own = learnt.get(""), learnt.get(name)
     labelled = question.private.labels.shape[1] > 0
     return Audited(
         name=name,
@@ -131,8 +149,8 @@ def _audited(steps: Steps, name: str, scheme: MixingEncoder, learnt: Mapping[str
         parameters={key: value for key, value in to_json(filled).items() if key != "mechanism"},
         rounds=question.rounds,
         rows=len(release.encoded),
-        accuracy=own,
-        lost=vanilla.accuracy.mean - own.accuracy.mean if vanilla and own else None,
+        accuracy=None,
+        lost=None,
         verdicts=said,
         attacks=worst_first(tried),
         known=known(scheme, question.rounds, labelled=labelled, seeded=steps.seed is not None),

@@ -1,6 +1,7 @@
 """The steps of an audit at work: each is done once, kept, timed, and told of; chance is fresh for each."""
 
 import hashlib
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from hideseek.audit.advice import advise
 from hideseek.audit.attempt import Attempt, attempt
 from hideseek.audit.budget import ACCURACY, in_words
 from hideseek.audit.plan import Plan
-from hideseek.audit.proofs import prove
+from hideseek.audit.proofs import prove, weak_kind
 from hideseek.audit.question import Question
 from hideseek.audit.store import Store, slug
 from hideseek.audit.threats import seen_by, threat_of
@@ -22,6 +23,7 @@ from hideseek.records import EncodedRelease
 from hideseek.records.result import Accuracy, Advice, Proof, Stage, Tried
 from hideseek.records.secret import MixingSecret
 
+ENOUGH = 10.0  # seconds of work, by which a machine is judged
 PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
 
 
@@ -37,12 +39,17 @@ class Steps:
         self.todo = [piece for piece in plan.pieces if not piece.left_out]
 
     def lessons(self) -> Lessons | None:
-        """Choose how long to train, once: all schemes must be trained alike, after a pause too."""
+        """Choose how long to train, once, from the time that is left: all schemes must be trained alike."""
         piece, learning = self.plan.piece(ACCURACY), self.question.learning
         if learning is None or (piece is None and not self.store.has("lessons")):
             return None
-        share = piece.scaled / piece.full if piece is not None else 1.0
-        epochs = self.store.part("lessons", float, lambda: max(1.0, share * self.plan.epochs))
+
+        def affordable() -> float:
+            assert piece is not None  # noqa: S101 (else there are lessons)
+            seconds = min(piece.full, max(piece.scaled, self._left() - piece.fixed))
+            return max(1.0, self.plan.epochs * seconds / piece.full)
+
+        epochs = self.store.part("lessons", float, affordable)
         return lessons(len(learning.train), self.question.rounds, epochs)
 
     def accuracy(self, name: str, scheme: MixingEncoder | None, how: Lessons) -> Accuracy:
@@ -60,7 +67,8 @@ class Steps:
         """Hide the images as they would be shared, or take up what was hidden before a pause."""
         question, place, started = self.question, self.store.place(name), time.monotonic()
         public, folder, truth = question.mixed_in(scheme), place / "release", place / "truth"
-        if not (folder / "release.json").is_file():
+        if not ((folder / "release.json").is_file() and truth.is_file()):
+            shutil.rmtree(place, ignore_errors=True)  # of a run that was killed between the two
             chance = self.chance(f"hide {name}")
             write_release(scheme, question.private, public, chance, folder, truth, question.rounds)
         release = read_release(folder)
@@ -90,6 +98,8 @@ class Steps:
             return attempt(asked, release, secret, proofs, chance, self.store.pictures, slug(key).replace("/", "-"))
 
         found = self.store.part(key, Tried, tried)
+        if found.outcome == "failed":
+            self.store.forget(key)  # to be tried again, perhaps with more time
         self._did(key, started, f"{name}: {attack}: {found.outcome}. {found.sentence}")
         return found
 
@@ -119,18 +129,32 @@ class Steps:
         )
 
     def _attempt(self, name: str, attack: str) -> Attempt:
-        """Give an attack its settings, and the time after which it is stopped: its share of what is left."""
-        piece = self.plan.piece(f"{name}/{attack}")
-        left = self.question.budget - (time.monotonic() - self.started)
-        waiting = sum(each.expected for each in self.todo if each.key not in self.done)
-        slack = max(PATIENCE, left / waiting) if waiting else PATIENCE
-        allowed = (piece.scaled if piece is not None else 0.0) * slack + GRACE
+        """Give an attack the settings that fit into its share of what is left, and when it is stopped.
+
+        Plans err, and the machine may be busy: what came before shows how fast it is.
+        """
+        key = f"{name}/{attack}"
+        piece = self.plan.piece(key)
+        waiting = sum(each.expected for each in self.todo if each.key not in self.done or each.key == key)
+        seconds = 0.0 if piece is None else piece.scaled * max(0.0, self._left()) / max(waiting, 1e-9)
+        fitted = self.plan.attack(attack, name, self.question, seconds / self._pace())
+        allowed = PATIENCE * max(seconds, piece.least if piece is not None else 0.0) + GRACE
         attacks = sum(f"{name}/{each}" not in self.plan.refused for each in self.question.attacks)
-        return Attempt(attack, self.plan.attack(attack, name, self.question), allowed, attacks)
+        return Attempt(attack, fitted, allowed, attacks)
+
+    def _left(self) -> float:
+        """Tell how many seconds of the budget are left."""
+        return self.question.budget - (time.monotonic() - self.started)
+
+    def _pace(self) -> float:
+        """Tell how much slower than the reference this machine is, by what the parts so far took."""
+        done = [piece for piece in self.todo if piece.key in self.done]
+        expected, took = sum(piece.expected for piece in done), sum(self.done[piece.key] for piece in done)
+        return self.plan.pace * min(3.0, max(0.25, took / expected)) if expected > ENOUGH else self.plan.pace
 
     def _proofs(self, attack: str, scheme: MixingEncoder) -> tuple[Proof, ...]:
         """Prove an attack, once for all schemes that have the same weak case."""
-        case = f"proof/{attack}-{type(scheme).__name__}-{'public' if scheme.meets[1] else 'private'}"
+        case = f"proof/{attack}-{weak_kind(scheme)}"
         proofs: tuple[Proof, ...] = self.store.part(
             case,
             tuple[Proof, ...],

@@ -36,11 +36,11 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Tell whether a part is done."""
-        return self.place(key).with_suffix(".json").is_file()
+        return self._file(key).is_file()
 
     def part(self, key: str, kind: Any, make: Callable[[], T]) -> T:
         """Give a part that is done, or do it and keep it."""
-        path, adapter = self.place(key).with_suffix(".json"), TypeAdapter[T](kind)
+        path, adapter = self._file(key), TypeAdapter[T](kind)
         if path.is_file():
             try:
                 found: T = adapter.validate_json(path.read_bytes())
@@ -51,6 +51,14 @@ class Store:
         with new_file(path, mode=0o600) as file:
             file.write(adapter.dump_json(made, indent=1))
         return made
+
+    def forget(self, key: str) -> None:
+        """Let a part be done again when the audit goes on."""
+        self._file(key).unlink(missing_ok=True)
+
+    def _file(self, key: str) -> Path:
+        place = self.place(key)
+        return place.with_name(f"{place.name}.json")  # a key may have dots of its own
 
     def finish(self, *, keep: bool) -> None:
         """Remove what was only needed on the way, the truth above all, unless it shall be kept."""
@@ -64,6 +72,8 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
     path = folder / ASKED
     if resume and not path.is_file():
         raise BadInput(f"there is no audit to resume in {folder}: leave --resume out, or name another folder.")
+    if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
+        raise BadInput(f"the audit in {folder} is finished: `hideseek report {folder}` makes its page again.")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.parent / f".{folder.name}.lock")
@@ -82,8 +92,8 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
                 file.write(json.dumps(asked, indent=1, ensure_ascii=False).encode())
         yield Store(folder)
     finally:
+        Path(lock.lock_file).unlink(missing_ok=True)  # while it is held, so that nobody else's is removed
         lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)
 
 
 def _must_be_new(folder: Path) -> None:

@@ -46,7 +46,8 @@ def seen_by(threat: Threat, release: EncodedRelease, secret: MixingSecret) -> En
 
 def knew(threat: Threat, release: EncodedRelease) -> str:
     """Say in a few words what an attack was given."""
-    parts = [f"{len(release.encoded):,} encodings with mixed labels", "the scheme"]
+    labelled = " with mixed labels" if release.encoded.labels.shape[1] else ""
+    parts = [f"{len(release.encoded):,} encodings{labelled}", "the scheme"]
     if release.public is not None:
         parts.append(f"the {len(release.public):,} public images")
     if release.own is not None:

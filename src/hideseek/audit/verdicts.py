@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hideseek.records.result import Threat, Tried, Verdict
 
 ORDER = ("broken", "resisted", "withheld", "failed", "not applicable")
-EXTENT = {5: "recovered", 4: "re-identified", 3: "accuracy", 2: "area", 1: "hit@1"}  # by how much, for each harm
+EXTENT = {6: "recovered", 5: "re-identified", 4: "accuracy", 3: "fitted-ssim", 2: "area", 1: "hit@1"}  # of each harm
 
 
 def worst(tried: Sequence[Tried]) -> Tried | None:
@@ -48,10 +48,15 @@ def _verdict(threat: Threat, tried: Sequence[Tried], bound: str) -> Verdict:
     if ran:
         took = sum(each.seconds for each in ran)
         said = f"It resisted {_names(ran)}, {took:,.1f} s in all; another attack, or more time, may do better.{missing}"
-        return Verdict(threat.name, "resisted", said, ran[0].attack, bound)
+        return Verdict(threat.name, "resisted", said, min(ran, key=_doubt).attack, bound)
     if lost:
         return Verdict(threat.name, "failed", f"Nothing is known:{missing}", "", bound)
     return Verdict(threat.name, "not applicable", "None of the attacks that were asked for applies.", "", bound)
+
+
+def _doubt(tried: Tried) -> float:
+    """Tell how near an attack came: the least doubt of its decisive figures."""
+    return min((figure.doubt for figure in tried.figures if figure.decisive and figure.doubt is not None), default=1.0)
 
 
 def _names(tried: Sequence[Tried]) -> str:

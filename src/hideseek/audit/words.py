@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from hideseek.audit.clock import OutOfTime
 from hideseek.audit.figures import HARM
+from hideseek.errors import BadInput
 from hideseek.records.result import Figure
 
 
@@ -19,7 +21,9 @@ def sentence(found: Sequence[Figure], images: int) -> str:
     tried = min(decisive, key=lambda figure: 1.0 if figure.doubt is None else figure.doubt, default=None)
     if tried is None:
         return "Nothing that it claims could be judged."
-    return f"No better than {tried.best_floor or 'chance'}: {_against(tried)}."
+    if tried.advantage is not None and tried.advantage.low > 0:
+        return f"Better than {tried.best_floor or 'chance'}, but not beyond doubt: {_against(tried)}."
+    return f"Not shown to beat {tried.best_floor or 'chance'}: {_against(tried)}."
 
 
 def _worst_first(found: Sequence[Figure]) -> list[Figure]:
@@ -79,13 +83,16 @@ def _beating(by_name: dict[str, Figure], name: str) -> Figure | None:
 def _rows(by_name: dict[str, Figure], images: int) -> str:
     area, few = by_name["area"], by_name.get("caught@1%")
     caught = f", and finds {number(few.found.mean, 'share')} of them at 1 % false alarms" if few is not None else ""
-    return f"it tells which rows share an image (area {number(area.found.mean, '')}, 0.50 by chance{caught})"
+    floor = number(area.floors[area.best_floor], "")
+    by = "by chance" if area.best_floor == "chance" else f"by {area.best_floor}"
+    return f"it tells which rows share an image (area {number(area.found.mean, '')}, {floor} {by}{caught})"
 
 
 def _named(by_name: dict[str, Figure], images: int) -> str:
     figure = by_name["accuracy"]
     chance = number(figure.floors[figure.best_floor], "share")
-    return f"it says whose encoding a row is in {number(figure.found.mean, 'share')} of rows ({chance} by chance)"
+    by = "by chance" if figure.best_floor == "chance" else f"by {figure.best_floor}"
+    return f"it says whose encoding a row is in {number(figure.found.mean, 'share')} of rows ({chance} {by})"
 
 
 def _partners(by_name: dict[str, Figure], images: int) -> str:
@@ -108,3 +115,17 @@ _TELL = {
     "Uncovered": _partners,
     "Masks": _signs,
 }
+
+
+def reason_of(error: Exception) -> str:
+    """Say why an attack failed.
+
+    >>> reason_of(BadInput("it needs weights.")), reason_of(ValueError("shapes"))
+    ('It needs weights.', 'It failed (ValueError: shapes).')
+    """
+    text = str(error)
+    if isinstance(error, OutOfTime):
+        return "It was stopped, since its time was over: give a larger --budget."
+    if isinstance(error, BadInput):
+        return text[:1].upper() + text[1:]
+    return f"It failed ({type(error).__name__}: {text})."

@@ -1,7 +1,8 @@
 """`hideseek audit SCHEMES`: say what leaks from images that are shared so, and what it costs."""
 
 import inspect
-import re
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 import tyro
 
 from hideseek.audit import Learning, Question, audit, learning_from, make_plan
+from hideseek.audit.provenance import without_folders
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.images import prepared, public_images
 from hideseek.cli.schemes import schemes
@@ -130,6 +132,7 @@ def perform(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> None:
         resume=asked.resume,
         show_private=asked.show_private,
         keep=asked.keep,
+        command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
         tell=lambda text: print(text, flush=True),
     )
     show_result(result, asked.out)
@@ -159,7 +162,7 @@ def _question(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> Question:
     if asked.public is not None and not mixes:
         raise BadInput("none of these schemes mixes public images: leave out --public, or audit a cross scheme.")
     public = None if asked.public is None else public_images(asked.public, private, size=asked.size, features=None)
-    own_address = asked.own or ("photos?split=test" if asked.data.startswith("photos") else "photos")
+    own_address = asked.own or ("faces" if "photos" in asked.data else "photos")  # others than the private ones
     own = public_images(own_address, private, size=private.shape[1:], features=None)
     learning, why = None, unlabelled or "it was not asked for (--no-learn)."
     if asked.learn and (asked.learn_on or not unlabelled):
@@ -185,7 +188,8 @@ def _labelled(address: str, asked: Audit[Any]) -> tuple[Samples, str]:
         return prepared(load(address, **how), asked.normalise, None), ""
     except BadInput as mistake:
         samples = prepared(load(address, **how, labelled=False), asked.normalise, None)
-        reason = re.sub(r"\S*/", "", str(mistake))  # without folders: it stands in the report
+        place = address.rpartition(":")[2].partition("?")[0]
+        reason = str(mistake).replace(place, Path(place).name)  # without folders: it stands in the report
         return samples, f"the images could not be read with labels: {reason}"
 
 
@@ -200,15 +204,13 @@ def _learning(
         if asked.public is not None:
             public = public_images(asked.public, train, size=train.shape[1:], features=None)
     test = asked.test or _test_split(address)
-    held, why = learning_from(train, chance, public)
-    if test is None or held is None:
+    if test is None or train.labels.shape[1] < 2:
+        held, why = learning_from(train, chance, public)
         return (held and replace(held, address=address)), why
     images = load(test, size=train.shape[1:], channels=train.shape[0])
     tested = prepared(images, train.normalisation, None)
-    if tested.labels.shape[1] != train.labels.shape[1]:
-        raise BadInput(
-            f"{test} has {tested.labels.shape[1]} classes, and {address} {train.labels.shape[1]}: name others."
-        )
+    if tested.labels.shape[1] != train.labels.shape[1] or tested.classes != train.classes:
+        raise BadInput(f"the classes of {test} are not those of {address}: name test images of the same classes.")
     return Learning(train, tested, public, address), ""
 
 

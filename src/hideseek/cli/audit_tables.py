@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from hideseek.audit import Plan, Question
@@ -29,7 +30,8 @@ def show_plan(plan: Plan, question: Question) -> None:
         screen.print(f"{learning.words}: {in_words(learning.expected)}".capitalize(), highlight=False)
     else:
         screen.print(
-            f"Accuracy is not measured: {question.unlearnt or 'the budget leaves no time for it.'}", highlight=False
+            escape(f"Accuracy is not measured: {question.unlearnt or 'the budget leaves no time for it.'}"),
+            highlight=False,
         )
     total, budget = in_words(plan.expected), in_words(question.budget)
     screen.print(f"Expected in all: {total}, of a budget of {budget}.", highlight=False)
@@ -62,13 +64,13 @@ def show_result(result: Result, folder: Path) -> None:
             scheme.name, _accuracy(scheme), *(_verdict(each.outcome) for each in scheme.verdicts), *_worst(scheme)
         )
     screen.print(table)
-    screen.print(headline(result), highlight=False)
+    screen.print(escape(headline(result)), highlight=False)
     for scheme in result.schemes:
         for advice in scheme.advice:
             if advice.helps is not None:
-                screen.print(f"{scheme.name}, {advice.change}: {advice.sentence}", highlight=False)
+                screen.print(escape(f"{scheme.name}, {advice.change}: {advice.sentence}"), highlight=False)
     if result.untrained:
-        screen.print(f"Accuracy was not measured: {result.untrained}", highlight=False)
+        screen.print(escape(f"Accuracy was not measured: {result.untrained}"), highlight=False)
     if result.flags:
         many = f"{len(result.flags)} reasons" if len(result.flags) > 1 else "1 reason"
         screen.print(f"{many} to distrust parts of this audit: see the page.", highlight=False)
@@ -76,10 +78,11 @@ def show_result(result: Result, folder: Path) -> None:
 
 
 def _places(screen: Console, folder: Path) -> None:
-    screen.print(f"The page:     {(folder / 'report.html').resolve()}", highlight=False, soft_wrap=True)
-    screen.print(f"All figures:  {(folder / 'result.json').resolve()}", highlight=False, soft_wrap=True)
+    screen.print(escape(f"The page:     {(folder / 'report.html').resolve()}"), highlight=False, soft_wrap=True)
+    screen.print(escape(f"All figures:  {(folder / 'result.json').resolve()}"), highlight=False, soft_wrap=True)
     screen.print(
-        f"Pages may be passed on, the folder may not: {folder / 'pictures'} shows private images.", highlight=False
+        escape(f"Pages may be passed on, the folder may not: {folder / 'pictures'} shows private images."),
+        highlight=False,
     )
 
 
@@ -104,5 +107,21 @@ def _worst(scheme: Audited) -> tuple[str, str]:
         return "", ""
     if worst.outcome != "broken":
         return "none of them", ""
-    first = worst.sentence.partition("; ")[0].partition(", ")[0].rstrip(".")
-    return f"{worst.attack}: {first}", f"{worst.seconds:,.1f} s, {worst.memory / 2**20:,.0f} MiB"
+    return (
+        f"{worst.attack}: {escape(_first(worst.sentence))}",
+        f"{worst.seconds:,.1f} s, {worst.memory / 2**20:,.0f} MiB",
+    )
+
+
+def _first(sentence: str) -> str:
+    """Give what comes first in a sentence.
+
+    >>> _first("It tells rows apart (area 0.9, 0.5 by chance), and more; and more.")
+    'It tells rows apart (area 0.9, 0.5 by chance)'
+    """
+    parts = sentence.partition("; ")[0].rstrip(".").split(", ")
+    for count in range(1, len(parts) + 1):
+        text = ", ".join(parts[:count])
+        if text.count("(") == text.count(")"):
+            return text
+    return sentence

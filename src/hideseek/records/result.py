@@ -105,7 +105,7 @@ class Tried:
     sentence: str
     """How it broke the scheme; that it did not; why it failed or does not apply."""
     harm: int
-    """How bad what it found is: 5 images recovered, 4 re-identified, 3 told apart, 2 linked, 1 parts; 0 nothing."""
+    """How bad: 6 images recovered, 5 re-identified, 4 told apart, 3 likeness, 2 rows linked, 1 parts; 0 nothing."""
     settings: dict[str, Any]
     allowed: float
     """Seconds that it was given."""
@@ -146,7 +146,7 @@ class Advice:
     change: str
     sentence: str
     helps: bool | None
-    """Whether the attack was at its floor after the change; None where nothing was measured."""
+    """Whether the attack no longer beat its floor after the change; None where nothing was measured."""
     attack: str = ""
     metric: str = ""
     before: Range | None = None

@@ -72,8 +72,8 @@ def _weaker_beats_stronger(scheme: Audited, result: Result) -> Iterator[Flag]:
             weaker = [pair for pair in found if order.index(pair[0].threat) < place]
             stronger = [pair for pair in found if order.index(pair[0].threat) == place]
             if weaker and stronger:
-                best, less = max(weaker, key=_mean), max(stronger, key=_mean)
-                if best[1].found.low > less[1].found.high:
+                best, less = max(weaker, key=_advantage), max(stronger, key=_advantage)
+                if best[1].beats and _apart(best[1], less[1]):
                     said = (
                         f"{best[0].attack}, which knows less, beats {less[0].attack} ({metric} {best[1].found.mean:.2f}"
                         f" against {less[1].found.mean:.2f}): what an attacker can do who knows more is understated."
@@ -81,8 +81,13 @@ def _weaker_beats_stronger(scheme: Audited, result: Result) -> Iterator[Flag]:
                     yield Flag("weaker beats stronger", f"{scheme.name}/{less[0].attack}", said)
 
 
-def _mean(pair: tuple[Tried, Figure]) -> float:
-    return pair[1].found.mean
+def _advantage(pair: tuple[Tried, Figure]) -> float:
+    return pair[1].advantage.mean if pair[1].advantage is not None else 0.0
+
+
+def _apart(more: Figure, less: Figure) -> bool:
+    """Tell whether one figure's advantage over its floor is surely above another's."""
+    return more.advantage is not None and less.advantage is not None and more.advantage.low > less.advantage.high
 
 
 def _attack(scheme: Audited, tried: Tried, result: Result) -> Iterator[Flag]:
@@ -93,9 +98,19 @@ def _attack(scheme: Audited, tried: Tried, result: Result) -> Iterator[Flag]:
     if few < VERY_FEW and result.private.images >= FEW:
         said = f"{tried.attack} is judged by {few} images: an interval over so few errs more often than it says."
         yield Flag("few images", subject, said)
-    under = [figure for figure in decisive if figure.advantage is not None and figure.advantage.high < 0]
-    if under and tried.outcome == "resisted":
-        figure = under[0]
+    known = [figure for figure in decisive if figure.advantage is not None]
+    near = [
+        figure for figure in known if figure.advantage is not None and figure.advantage.low > 0 and not figure.beats
+    ]
+    if near and tried.outcome == "resisted":
+        said = (
+            f"{tried.attack} seems better than its floor ({near[0].metric} {near[0].found.mean:.2f},"
+            f" {near[0].best_floor} {near[0].floors[near[0].best_floor]:.2f}), though not beyond doubt"
+            " among so many figures: give it more images, rounds or time."
+        )
+        yield Flag("not beyond doubt", subject, said)
+    if known and tried.outcome == "resisted" and all(f.advantage is not None and f.advantage.high < 0 for f in known):
+        figure = known[0]
         said = (
             f"{tried.attack} is under its floor ({figure.metric} {figure.found.mean:.2f}, {figure.best_floor}"
             f" {figure.floors[figure.best_floor]:.2f}): answering without looking would score more, so that it resisted"

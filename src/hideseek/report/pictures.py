@@ -66,7 +66,7 @@ def _read(panel: Panel, folder: Path) -> Image.Image | None:
     try:
         with Image.open(path, formats=("PNG",)) as image:
             return image.convert("RGB") if max(image.size) <= LARGEST else None
-    except (OSError, SyntaxError, ValueError):  # not there, or no picture
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # not there, or no picture
         return None
 
 

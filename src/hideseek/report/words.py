@@ -7,7 +7,15 @@ from typing import Any
 
 from hideseek.records.result import Described, Range
 
-HARMS = ("nothing found", "parts found", "rows linked", "told apart", "re-identified", "images recovered")
+HARMS = (
+    "nothing found",
+    "parts found",
+    "rows linked",
+    "likeness found",
+    "told apart",
+    "re-identified",
+    "images recovered",
+)
 """What is at stake, by `Tried.harm`."""
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import singledispatch
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from hideseek.randomness import Randomness
 from hideseek.records import Attribution, Claim, Links, Masks, Reconstruction, Uncovered
@@ -12,6 +14,11 @@ from hideseek.records.secret import MixingSecret
 from hideseek.score.idle_images import answering, class_means, heaviest, matched_sample, mean_image, others
 from hideseek.score.truths import Matched, blocks, candidates, settled
 
+DRAWN = (
+    "random order",
+    "shuffled scores",
+    "random guess",
+)  # chance, drawn once: not used where it is known
 Floors = Iterator[tuple[str, Claim]]
 
 
@@ -65,8 +72,15 @@ def _of_uncovered(claim: Uncovered, secret: MixingSecret, chance: Randomness) ->
 
 @floors.register
 def _of_links(claim: Links, secret: MixingSecret, chance: Randomness) -> Floors:
-    """Deal the scores out to the pairs at random."""
+    """Deal the scores out to the pairs at random; or go by the labels, which are shared: ⟨ỹ_1, ỹ_2⟩.
+
+    Rows that share an image share its class: telling classes apart is not yet telling images apart.
+    """
     yield "shuffled scores", replace(claim, scores=claim.scores[chance.permutation(len(claim.scores))])
+    if secret.private.labels.shape[1] > 1:
+        labels = mixed_labels(secret)
+        alike = (labels[claim.first.long()] * labels[claim.second.long()]).sum(1)
+        yield "labels alone", replace(claim, scores=alike.to(claim.scores))
 
 
 @floors.register
@@ -77,5 +91,15 @@ def _of_masks(claim: Masks, secret: MixingSecret, chance: Randomness) -> Floors:
 
 @floors.register
 def _of_attribution(claim: Attribution, secret: MixingSecret, chance: Randomness) -> Floors:
-    """Score the candidates at random."""
+    """Score the candidates at random, or by how much of their class is in the row's label, which is shared."""
     yield "random guess", replace(claim, scores=chance.uniforms(*claim.scores.shape))
+    if secret.private.labels.shape[1] > 1:
+        classes = secret.private.labels.cpu()[claim.candidates.long()].double()
+        alike = mixed_labels(secret)[claim.rows.long()] @ classes.T
+        yield "labels alone", replace(claim, scores=alike.to(claim.scores))
+
+
+def mixed_labels(secret: MixingSecret) -> Float[Tensor, "m classes"]:
+    """Give the labels of all rows, ỹ_r = Σ_j λ_rj y_j over their private images."""
+    weights = secret.weights[:, : secret.sources.shape[1]].cpu().double()
+    return torch.einsum("mk,mkc->mc", weights, secret.private.labels.cpu().double()[secret.sources.cpu()])

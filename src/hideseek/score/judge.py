@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from jaxtyping import Int
+from scipy.special import bdtrc
 from torch import Tensor
 
 from hideseek.errors import BadInput, no_such
@@ -13,7 +14,7 @@ from hideseek.records import Claim, Evidence, Reconstruction
 from hideseek.records.secret import MixingSecret
 from hideseek.score.check import check
 from hideseek.score.confidence import FEWEST, Interval, interval
-from hideseek.score.floors import floors
+from hideseek.score.floors import DRAWN, floors
 from hideseek.score.judgement import Judgement, Score, to_json
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.metrics import METRICS
@@ -86,7 +87,8 @@ def _judge(
     below: dict[str, dict[str, Scores]] = {name: {} for name in values}
     for floor, idle in floors(settled_claim, secret, by_floors):
         for name in values:
-            below[name][floor] = metrics[name].score(idle, secret)
+            if metrics[name].chance is None or floor not in DRAWN:
+                below[name][floor] = metrics[name].score(idle, secret)
     for name in values:
         if (by_chance := metrics[name].chance) is not None:
             below[name]["chance"] = by_chance(settled_claim, secret)
@@ -120,6 +122,8 @@ def _score(
     whole = [floor for floor in under if covered[floor] == max(covered.values())]  # one of a few items proves nothing
     best = max(whole, key=lambda floor: sign * under[floor].mean, default="")
     advantage = _interval(sign * (values.double() - below[best].double()), groups, chance) if best else None
+    if advantage is not None and metric.higher_is_better and _yes_or_no(values, groups):
+        advantage = replace(advantage, doubt=_exact_doubt(values, below[best], best == "chance"))
     found = _interval(values, groups, chance)
     if metric.limit is not None and (exact := int((values >= metric.limit).sum())):
         notes.append(f"{exact:,} exact: infinitely many {metric.unit} count as {metric.limit:g}")
@@ -128,6 +132,23 @@ def _score(
     if found.count < FEWEST:
         notes.append(f"about {found.count} private images only: {FEWEST} at least are needed to beat a floor")
     return Score(name, number, values, found, under, best, advantage, tuple(note for note in notes if note))
+
+
+def _yes_or_no(values: Scores, groups: Int[Tensor, " n"]) -> bool:
+    """Tell whether every image was either found or not, and each is there once; a tie for the first place is a half."""
+    halves = values[values.isfinite()] * 2
+    return bool(((halves == 0) | (halves == 1) | (halves == 2)).all()) and len(groups.unique()) == len(groups)
+
+
+def _exact_doubt(values: Scores, floor: Scores, known: bool) -> float:
+    """Give the chance of as many hits at the floor's rate, by the binomial law; ties are no hits.
+
+    Student's test knows little of a few hits among many. A rate that is not known but seen gets one more hit.
+    """
+    both = (values - floor).isfinite()
+    count, hits = int(both.sum()), int((values[both] >= 1).sum())
+    rate = float(floor[both].double().mean()) if known else (float(floor[both].double().sum()) + 1) / (count + 1)
+    return float(bdtrc(hits - 1, count, min(rate, 1.0))) if hits else 1.0
 
 
 def _interval(values: Scores, groups: Int[Tensor, " n"], chance: Randomness) -> Interval:

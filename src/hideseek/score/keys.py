@@ -43,6 +43,12 @@ def accuracy(claim: Attribution, secret: MixingSecret) -> Scores:
     return (top & right).sum(1).double() / top.sum(1)
 
 
+def _by_chance(claim: Attribution, secret: MixingSecret) -> Scores:
+    """Give 1 / candidates where the row's image is among them, else 0."""
+    among = (claim.candidates[None, :] == _made_for(claim, secret)[:, None]).any(1)
+    return among.double() / max(1, len(claim.candidates))
+
+
 def _made_for(claim: Masks | Attribution, secret: MixingSecret) -> Int[Tensor, " n"]:
     return secret.sources[claim.rows.long(), 0]
 
@@ -52,5 +58,13 @@ METRICS = {
     "wrong-signs-flipped": Metric(
         Masks, wrong_signs_flipped, _made_for, False, "share", "the same up to a flip of all signs of a row"
     ),
-    "accuracy": Metric(Attribution, accuracy, _made_for, True, "share", "the share of rows whose image is named first"),
+    "accuracy": Metric(
+        Attribution,
+        accuracy,
+        _made_for,
+        True,
+        "share",
+        "the share of rows whose image is named first",
+        chance=_by_chance,
+    ),
 }

@@ -78,13 +78,18 @@ def _pair_groups(claim: Links, secret: MixingSecret) -> Int[Tensor, " pairs"]:
 def _caught(share: float, words: str) -> Metric:
     meaning = f"the share of pairs with a common image that are found at {words} false alarms"
     score: Callable[[Links, MixingSecret], Scores] = partial(caught, share)
-    return Metric(Links, score, _pair_groups, True, "share", meaning)
+    return Metric(Links, score, _pair_groups, True, "share", meaning, chance=partial(_by_chance, share, _pair_groups))
+
+
+def _by_chance(value: float, groups: Callable[..., Tensor], claim: Links, secret: MixingSecret) -> Scores:
+    """Give the same to every item: half the pairs are in order by chance, and as many caught as are false alarms."""
+    return torch.full((len(groups(claim, secret)),), value, dtype=torch.float64)
 
 
 _AREA = "under the curve: a row's pairs with a common image against its others"
 
 METRICS = {
-    "area": Metric(Links, area, _row_groups, True, "", _AREA),
+    "area": Metric(Links, area, _row_groups, True, "", _AREA, chance=partial(_by_chance, 0.5, _row_groups)),
     "caught@1%": _caught(0.01, "1 %"),
     "caught@0.1%": _caught(0.001, "0.1 %"),
 }

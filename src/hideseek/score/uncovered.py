@@ -37,6 +37,14 @@ def hit(most: int, claim: Uncovered, secret: MixingSecret) -> Scores:
     return ((where > 0) & (where <= most)).any(1).double()
 
 
+def hit_by_chance(most: int, claim: Uncovered, secret: MixingSecret) -> Scores:
+    """Give the chance that one of k public images is among the first m of N: 1 − C(N − k, m) / C(N, m)."""
+    count = secret.public_sources.shape[1]
+    looked = torch.arange(min(most, claim.candidates.shape[1], claim.among), dtype=torch.float64)
+    missed = (1 - count / (claim.among - looked)).clamp_min(0).prod()
+    return (1 - missed).expand(len(claim.rows))
+
+
 def found(claim: Uncovered, secret: MixingSecret) -> Scores:
     """Give the share of the row's k_public public images that are among the first k_public answers."""
     return _first(claim, secret).mean(1)
@@ -84,7 +92,8 @@ def _metric(score: Callable[[Uncovered, MixingSecret], Scores], higher: bool, un
 def _hit(most: int) -> Metric:
     answers = f"one of the first {most} answers" if most > 1 else "the first answer"
     meaning = f"the share of rows of which {answers} is right: a public image that is in them"
-    return replace(_metric(partial(hit, most), True, "share", meaning), note=partial(_note, most))
+    metric = _metric(partial(hit, most), True, "share", meaning)
+    return replace(metric, note=partial(_note, most), chance=partial(hit_by_chance, most))
 
 
 METRICS = {

@@ -18,7 +18,7 @@ from hideseek.seek.run import check
 
 FEWEST = 8  # rows of an image: half to learn from, of these some to choose by, and half to guess
 LEVEL = 0.05  # at which all tests together may err once in so often
-LEAST_TESTS, LEAST_ENCODINGS, LEAST_IMAGES = 5, 40, 4  # that tell something
+LEAST_TESTS, LEAST_ENCODINGS, LEAST_IMAGES = 5, 40, 8  # that tell something
 TEST, TESTED = 2.3e-4, 4e-8  # seconds of a test, and what a value adds to it
 
 
