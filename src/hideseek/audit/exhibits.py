@@ -71,7 +71,7 @@ def _(claim: Reconstruction, release: EncodedRelease, secret: MixingSecret) -> l
     shown = []
     for kind, chosen in gallery(claim, secret, EACH).items():
         for each in chosen:
-            row = int(claim.about[each.number]) if claim.of == "rows" else _heaviest_row(secret, each.image)
+            row = int(claim.about[each.number]) if claim.of == "rows" else _usual_row(secret, each.image)
             panels = (
                 ("original", each.truth, True),
                 ("shared", release.encoded.pixels(slice(row, row + 1))[0], secret.mask is None),
@@ -121,10 +121,11 @@ def _(claim: Uncovered, release: EncodedRelease, secret: MixingSecret) -> list[_
     return shown
 
 
-def _heaviest_row(secret: MixingSecret, image: int) -> int:
-    """Find the row that has most of an image."""
-    weights = torch.where(secret.sources == image, secret.weights[:, : secret.sources.shape[1]], 0.0)
-    return int(weights.amax(1).argmax())
+def _usual_row(secret: MixingSecret, image: int) -> int:
+    """Find a row that has as much of an image as its rows usually have: the median."""
+    weights = torch.where(secret.sources == image, secret.weights[:, : secret.sources.shape[1]], 0.0).amax(1)
+    rows = weights.nonzero()[:, 0]
+    return int(rows[weights[rows].argsort()[len(rows) // 2]]) if len(rows) else 0
 
 
 def _signs(secret: MixingSecret, row: int) -> Tensor:
