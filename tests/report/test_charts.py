@@ -55,8 +55,8 @@ def test_schemes_lie_at_their_accuracy_and_in_their_band(tmp_path: Path, width: 
     (dashed,) = _parts(drawing, "line", "dashed")
     assert _numbers(dashed, "x1", "x2") == pytest.approx([at(0.733)] * 2, abs=0.3)
     bands = [_numbers(each, "y", "height") for each in _parts(drawing, "rect", "band")]  # from images recovered down
-    for name, harm in (("mixup", 5), (result.schemes[1].name, 1), (NASTY, 0)):
-        top, height = bands[5 - harm]
+    for name, harm in (("mixup", 6), (result.schemes[1].name, 1), (NASTY, 0)):
+        top, height = bands[6 - harm]
         assert top < points[name][1] < top + height
     assert all(below[0] == pytest.approx(above[0] + above[1]) for above, below in pairwise(bands))
 

@@ -37,13 +37,13 @@ class Piece:
 
 
 def share(pieces: Sequence[Piece], budget: float) -> tuple[Piece, ...]:
-    """Give every attack the same share of what lies between its least and its full time, so that all fit the budget.
+    """Give every attack as much time as any other may have, so that all fit the budget: who needs less is not cut.
 
     Where even the least is too much, the costliest parts are left out, one after another. Training takes what attacks
     leave, or a quarter of the budget where they leave less: what leaks is the first question.
 
-    >>> [piece.expected for piece in share([Piece("a/x", "", 1, 1, 5), Piece("a/y", "", 1, 1, 9)], 10)]
-    [4.0, 6.0]
+    >>> [round(piece.expected) for piece in share([Piece("a/x", "", 1, 1, 2), Piece("a/y", "", 1, 1, 90)], 10)]
+    [3, 7]
     >>> [piece.left_out for piece in share([Piece("a/x", "", 1, 1, 5), Piece("a/y", "", 1, 5, 9)], 4)]
     [False, True]
     """
@@ -59,9 +59,25 @@ def share(pieces: Sequence[Piece], budget: float) -> tuple[Piece, ...]:
     training = sum(piece.full - piece.least for piece in kept if piece.key == ACCURACY)
     others = sum(piece.full - piece.least for piece in kept if piece.key != ACCURACY)
     to_train = min(training, spare, max(spare - others, QUARTER * budget))
-    parts = {True: _part(to_train, training), False: _part(spare - to_train, others)}
+    cap = _cap([piece for piece in kept if piece.key != ACCURACY], spare - to_train)
     keys = {piece.key for piece in kept}
-    return tuple(replace(piece, share=parts[piece.key == ACCURACY], left_out=piece.key not in keys) for piece in pieces)
+
+    def part(piece: Piece) -> float:
+        if piece.key == ACCURACY:
+            return _part(to_train, training)
+        return _part(min(piece.full, max(piece.least, cap)) - piece.least, piece.full - piece.least)
+
+    return tuple(replace(piece, share=part(piece), left_out=piece.key not in keys) for piece in pieces)
+
+
+def _cap(pieces: Sequence[Piece], spare: float) -> float:
+    """Find the seconds that no part may exceed, its least apart, so that all together take what is to spare."""
+    low, high = 0.0, max((piece.full for piece in pieces), default=0.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        more = sum(min(piece.full, max(piece.least, middle)) - piece.least for piece in pieces)
+        low, high = (middle, high) if more <= spare else (low, middle)
+    return high if sum(piece.full - piece.least for piece in pieces) <= spare else low
 
 
 def _part(given: float, wanted: float) -> float:

@@ -23,6 +23,7 @@ from hideseek.records import EncodedRelease
 from hideseek.records.result import Accuracy, Advice, Proof, Stage, Tried
 from hideseek.records.secret import MixingSecret
 
+SAFELY = 0.6  # of the time that is left, for training: a busy machine takes longer than was measured
 ENOUGH = 10.0  # seconds of work, by which a machine is judged
 PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
 
@@ -46,7 +47,7 @@ class Steps:
 
         def affordable() -> float:
             assert piece is not None  # noqa: S101 (else there are lessons)
-            seconds = min(piece.full, max(piece.scaled, self._left() - piece.fixed))
+            seconds = min(piece.full, max(piece.scaled, SAFELY * self._left() - piece.fixed))
             return max(1.0, self.plan.epochs * seconds / piece.full)
 
         epochs = self.store.part("lessons", float, affordable)

@@ -66,7 +66,7 @@ def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, rig
 def _band(x: float, y: float, width: float, height: float, harm: int) -> Markup:
     return Markup(
         '<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill-opacity="{:.2f}"/>'
-    ).format(x, y, width, height, 0.03 + 0.035 * harm)
+    ).format(x, y, width, height, 0.03 + 0.029 * harm)
 
 
 def _point(scheme: Audited, accuracy: Accuracy, across: Scale, y: float, frame: tuple[float, float]) -> list[Markup]:
