@@ -2,7 +2,7 @@
 
 import os
 
-# Threads that wait for each other shall spin for a moment, then sleep: beside other work on the same cores, threads that
-# spin on take the processor from those that they wait for (benchmarks/waiting.py). It counts only before torch is
-# loaded, and what the user has set is kept.
+# Threads that wait for each other shall spin for a moment, then sleep: beside other trainings on the same cores, those
+# that spin on can take the processor from those that they wait for. It counts only before torch is loaded, and what the
+# user has set is kept.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
