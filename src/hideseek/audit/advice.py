@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hideseek.audit.attempt import Attempt, attempt
+from hideseek.audit.known import inner
 from hideseek.audit.question import Question
 from hideseek.audit.threats import seen_by, threat_of
 from hideseek.errors import BadInput
@@ -31,21 +32,25 @@ def _changes(scheme: MixingEncoder, rounds: int) -> Iterator[_Change]:
     """Give what could be changed: fewer rounds, more noise, another scheme."""
     if rounds > 1:
         yield _Change(f"fewer rounds: 1 instead of {rounds}", scheme, 1)
-    mixing = scheme.scheme if isinstance(scheme, Augmented) else scheme
+    mixing = inner(scheme)
     if isinstance(mixing, SingularizedMixup):
         if mixing.radius is None:
             louder, words = replace(mixing, tau=mixing.tau / LESS), f"τ = {mixing.tau / LESS:g}"
         else:
             radius = mixing.radius * LESS**0.5
             louder, words = replace(mixing, radius=radius), f"r = {radius:.3g}"
-        yield _Change(f"more noise: {words}", louder, rounds, "it costs accuracy")
+        yield _Change(f"more noise: {words}", _moved_like(scheme, louder), rounds, "it costs accuracy")
     elif isinstance(mixing, Laplace):
         alpha = (1 + mixing.alpha) / 2
-        yield _Change(
-            f"more noise: α = {alpha:g}", replace(mixing, alpha=alpha, scale=None), rounds, "it costs accuracy"
-        )
+        noisier = _moved_like(scheme, replace(mixing, alpha=alpha, scale=None))
+        yield _Change(f"more noise: α = {alpha:g}", noisier, rounds, "it costs accuracy")
     else:
         yield _Change(f"another scheme: singularized-mixup at τ = {QUIET.tau:g}", QUIET, rounds, COST)
+
+
+def _moved_like(scheme: MixingEncoder, changed: MixingEncoder) -> MixingEncoder:
+    """Move images before they are mixed as the scheme did, if it did."""
+    return replace(scheme, scheme=changed) if isinstance(scheme, Augmented) else changed
 
 
 def advise(

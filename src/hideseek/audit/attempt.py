@@ -17,7 +17,7 @@ from hideseek.records import Attack, EncodedRelease
 from hideseek.records.result import Proof, Tried
 from hideseek.records.secret import MixingSecret
 from hideseek.score.judge import judge
-from hideseek.seek import describe, run
+from hideseek.seek import describe, run, settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +46,6 @@ class Attempt:
             seconds=0.0,
             memory=0,
         )
-
-
-def settings(attack: Attack[Any]) -> dict[str, Any]:
-    """Give an attack's settings as JSON has them."""
-    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(attack)))  # type: ignore[call-overload]
-    return told
 
 
 def attempt(

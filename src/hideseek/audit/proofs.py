@@ -16,7 +16,7 @@ from hideseek.hide.singularized_mixup import spread
 from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Samples
 from hideseek.records.attack import Task
-from hideseek.records.result import Proof
+from hideseek.records.result import Figure, Proof
 from hideseek.records.secret import MixingSecret
 from hideseek.score.judge import judge
 from hideseek.seek import run
@@ -111,7 +111,7 @@ def _on_noise(attack: Attack[Any], release: EncodedRelease, secret: MixingSecret
 
 def _tried(
     attack: Attack[Any], release: EncodedRelease, secret: MixingSecret, chance: Randomness, strict: int
-) -> tuple[Any, ...]:
+) -> tuple[Figure, ...]:
     with at_most(LONGEST):
         evidence = run(attack.within(SECONDS, Task.of(release)), release, chance)
     decisive = [name for names in DECISIVE.values() for name in names]

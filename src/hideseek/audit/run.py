@@ -10,7 +10,6 @@ from typing import Any
 
 from blake3 import blake3
 
-from hideseek.audit.attempt import settings
 from hideseek.audit.known import bound, effective, known
 from hideseek.audit.plan import Plan, make_plan
 from hideseek.audit.provenance import provenance
@@ -29,6 +28,7 @@ from hideseek.records.result import FORMAT, Accuracy, Audited, Result
 from hideseek.report.checks import flags
 from hideseek.report.page import write_page
 from hideseek.report.result_files import write_result
+from hideseek.seek import settings
 
 
 def audit(

@@ -17,7 +17,7 @@ from hideseek.hide.release_files import read_release, release_digest, with_publi
 from hideseek.randomness import Randomness, secure, seeded
 from hideseek.records import Attack, EncodedRelease
 from hideseek.report.evidence_sheet import evidence_sheet
-from hideseek.seek import ATTACKS, describe
+from hideseek.seek import ATTACKS, describe, settings
 from hideseek.seek import run as attack_release
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
 
@@ -93,7 +93,7 @@ def seek_several(names: Sequence[str], asked: Given) -> None:
             there = read_evidence(folder)
             if there.release != digest:
                 raise BadInput(f"{folder} is evidence of another release: choose another folder.")
-            if there.seed != asked.seed or there.settings != json.loads(json.dumps(_settings(ATTACKS[name]))):
+            if there.seed != asked.seed or there.settings != settings(ATTACKS[name]):
                 raise BadInput(f"{folder} is evidence of other settings or another seed: choose another folder.")
             print(f"{name}: in {folder} already.")
             continue
@@ -127,7 +127,7 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
     """Run one attack and write its evidence; say what it took."""
     digest = release_digest(asked.release)
     evidence = attack_release(attack, release, _chance(asked.seed))
-    found = Found(evidence, name, digest, _settings(attack), asked.seed)
+    found = Found(evidence, name, digest, settings(attack), asked.seed)
     with new_folder(folder) as partial:
         write_evidence(found, partial)
         picture = evidence_sheet(name, release, evidence)
@@ -139,10 +139,6 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
         if isinstance(value, int | float):
             print(f"  {remark}: {value:.4g}")
     print(f"Judge it:  hideseek score {folder} --secret FILE")
-
-
-def _settings(attack: Attack[Any]) -> dict[str, Any]:
-    return dataclasses.asdict(attack)  # type: ignore[call-overload, no-any-return] # attacks are dataclasses
 
 
 def _chance(seed: int | None) -> Randomness:

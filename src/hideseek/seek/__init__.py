@@ -6,7 +6,7 @@ from hideseek.records import Attack
 from hideseek.seek.averaging import AverageKnown, AverageSearch
 from hideseek.seek.braverman import Braverman
 from hideseek.seek.demask import Demask
-from hideseek.seek.describe import describe
+from hideseek.seek.describe import describe, settings
 from hideseek.seek.distinguish import Distinguish
 from hideseek.seek.linear_inversion import LinearInversion
 from hideseek.seek.mixup_pairs import MixupPairs
@@ -29,4 +29,4 @@ ATTACKS: dict[str, Attack[Any]] = {
     "linear-optimum": LinearInversion(prior="public"),
 }
 
-__all__ = ["ATTACKS", "describe", "run"]
+__all__ = ["ATTACKS", "describe", "run", "settings"]

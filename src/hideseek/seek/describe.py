@@ -1,6 +1,7 @@
-"""Saying in a line what an attack does, so that presets of one mechanism can be told apart."""
+"""Saying in a line what an attack does, so that presets of one mechanism can be told apart; and its settings."""
 
-from dataclasses import fields, is_dataclass
+import json
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from hideseek.records import Attack
@@ -16,6 +17,12 @@ def describe(attack: Attack[Any]) -> str:
     line = (attack.__doc__ or "").partition("\n")[0].rstrip(".")
     changed = ", ".join(_changed(attack))
     return f"{line} ({changed})" if changed else line
+
+
+def settings(attack: Attack[Any]) -> dict[str, Any]:
+    """Give an attack's settings as JSON has them."""
+    told: dict[str, Any] = json.loads(json.dumps(asdict(attack)))  # type: ignore[call-overload] # attacks are dataclasses
+    return told
 
 
 def _changed(settings: Any) -> list[str]:
