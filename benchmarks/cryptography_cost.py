@@ -40,9 +40,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hideseek.chance import secure
 from hideseek.data import load
 from hideseek.hide import InstaHide
-from hideseek.randomness import secure
 from hideseek.records import Samples
 
 try:

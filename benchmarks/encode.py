@@ -30,12 +30,12 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from hideseek.chance import secure
 from hideseek.cli import main as hideseek
 from hideseek.hide import InstaHide, SingularizedMixup
-from hideseek.hide.encoder import checked_recipe
-from hideseek.hide.follow import follow
-from hideseek.hide.recipe import Recipe
-from hideseek.randomness import secure
+from hideseek.hide.encoders.base import checked_recipe
+from hideseek.hide.mixing.follow import follow
+from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Samples
 
 SHAPE = (3, 32, 32)

@@ -21,13 +21,13 @@ from typing import Any
 
 import torch
 
+from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS
-from hideseek.models.pace import pace
-from hideseek.randomness import seeded
 from hideseek.records import Attack, EncodedRelease, Samples, Task
 from hideseek.seek import ATTACKS, run
+from hideseek.train.speed import pace
 
 WITHIN = 2.0  # seconds that attacks are fitted into
 LIMIT = 30.0  # seconds that an attack may be expected to take
@@ -38,7 +38,7 @@ LONG, AIM = 2.0, 2.0  # of runs that take so many seconds, what is expected is t
 def release(scheme: str, private: Samples, public: Samples, own: Samples, rounds: int) -> EncodedRelease:
     """Hide some images; the attacker knows all that an attack may need."""
     shared, secret = ENCODERS[scheme].hide(private, public, seeded(1), rounds)
-    mixed_in = public if ENCODERS[scheme].meets[1] else None
+    mixed_in = public if ENCODERS[scheme].images_per_row.public else None
     return replace(shared, weights=secret.weights, sources=secret.sources, public=mixed_in, own=own)
 
 

@@ -24,17 +24,17 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from hideseek.chance import secure
 from hideseek.hide import InstaHide
 from hideseek.learn import predict
 from hideseek.learn.batches import Reencoded, Shuffled, streams
 from hideseek.learn.objective import classification
 from hideseek.models import build
-from hideseek.models.fit import Batches, fit
-from hideseek.models.place import Place
-from hideseek.models.trained import Trained
-from hideseek.models.training import SGD, Training
-from hideseek.randomness import secure
 from hideseek.records import Samples
+from hideseek.train.fit import Batches, fit
+from hideseek.train.trained import Trained
+from hideseek.train.training import SGD, Training
+from hideseek.train.worker import Worker
 
 SHAPE, CLASSES, BATCH = (3, 32, 32), 10, 128
 REACH = {"epoch": 1.02, "loop": 0.95, "inference": 1.1}
@@ -72,7 +72,7 @@ class Ours:
 
     def __init__(self, network: nn.Module, batches: Callable[[], Batches]) -> None:
         self.network, self.batches = network, batches
-        self.place = Place(torch.device("cpu"))
+        self.place = Worker(torch.device("cpu"))
 
     def __call__(self) -> None:
         """Train for one epoch."""
@@ -100,7 +100,7 @@ def ratio(seconds: dict[str, list[float]], one: str, other: str) -> float:
 def epochs(model: str, rows: int, rounds: int) -> dict[str, Any]:
     """Compare epochs of one network: bare, vanilla in our loop, InstaHide inside and cross."""
     private, public = images(rows), images(rows, seed=1)
-    here = Place(torch.device("cpu"))
+    here = Worker(torch.device("cpu"))
 
     def network() -> nn.Module:
         torch.manual_seed(0)

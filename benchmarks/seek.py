@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from hideseek.chance import seeded
 from hideseek.hide import Mixup
-from hideseek.randomness import seeded
 from hideseek.records import Attack, EncodedRelease, Samples
 from hideseek.seek import run
-from hideseek.seek.mixup_public import MixupPublic
-from hideseek.seek.public_search import PublicSearch
+from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.public_search import PublicSearch
 
 SHAPE, PIXELS = (3, 32, 32), 3072
 REACH = {"rate": 0.5, "memory": 2048.0}

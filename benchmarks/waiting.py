@@ -19,8 +19,8 @@ STEP = """
 import sys, time
 if not sys.argv[1]:
     import torch  # before hideseek, which would set how threads wait
-from hideseek.models.pace import _training
-from hideseek.models.place import device
+from hideseek.train.speed import _training
+from hideseek.device import device
 step = _training("small-resnet", (3, 32, 32), 10, 64, device())
 step()
 times = []

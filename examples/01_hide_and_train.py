@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hideseek.chance import secure
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide
-from hideseek.hide.release_files import read_release, write_release
+from hideseek.hide.files.release_files import read_release, write_release
 from hideseek.learn import accuracy, learn, predict
-from hideseek.models.trained import read_model, write_model
-from hideseek.models.training import automatic
-from hideseek.randomness import secure
+from hideseek.train.trained import read_model, write_model
+from hideseek.train.training import automatic
 
 faces = normalise(load("faces"), "channel")  # mean 0 and deviation 1
 private, test = faces.take(slice(0, None, 2)), faces.take(slice(1, None, 2))

@@ -6,13 +6,13 @@ A path as argument gets the picture of what was found in Mixup.
 import sys
 from pathlib import Path
 
+from hideseek.chance import secure
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Mixup
-from hideseek.randomness import secure
 from hideseek.report.evidence_sheet import evidence_sheet
 from hideseek.score.judge import judge
 from hideseek.seek import run
-from hideseek.seek.mixup_pairs import MixupPairs
+from hideseek.seek.rows.mixup_pairs import MixupPairs
 
 private = normalise(load("faces").take(slice(0, 60)), "channel")
 
@@ -25,12 +25,14 @@ for name, scheme in (("Mixup", Mixup(k=2)), ("InstaHide", InstaHide(k=4))):
     print(f"{name}: {evidence.seconds:.1f} s, {evidence.memory / 2**20:.0f} MiB")
 
     # The judge has both, and knows what somebody without a clue would score.
-    judgement = judge(evidence, secret, secure(), metrics=("fitted-ssim", "correlation", "area"))
+    judgement = judge(evidence, secret, secure(), metrics=("fitted-ssim", "correlation", "auc"))
     for score in judgement.scores:
         low, high = score.interval.low, score.interval.high
-        verdict = "beats its floor" if score.beats else "no better than its floor"
-        floor = score.floors[score.best_floor].mean
-        print(f"  {score.metric:12} {score.interval.mean:.2f} ({low:.2f} to {high:.2f}), floor {floor:.2f}: {verdict}")
+        verdict = "beats its baseline" if score.beats else "no better than its baseline"
+        baseline = score.baselines[score.best_baseline].mean
+        print(
+            f"  {score.metric:12} {score.interval.mean:.2f} ({low:.2f} to {high:.2f}), baseline {baseline:.2f}: {verdict}"
+        )
 
     if name == "Mixup":
         assert any(score.beats for score in judgement.scores), "Mixup with reuse is broken"

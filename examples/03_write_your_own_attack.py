@@ -11,9 +11,9 @@ from typing import ClassVar
 import torch
 
 from hideseek.audit import Question, audit
+from hideseek.chance import Randomness
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Mixup, SingularizedMixup
-from hideseek.randomness import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
 
 

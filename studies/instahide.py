@@ -23,13 +23,13 @@ import instahide_findings
 import tyro
 from ledger import HERE, Ledger, Study, Trial, chosen, table
 
+from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import InstaHide, Laplace, MixingEncoder, PairInstaHide
-from hideseek.hide.schemes import to_json
+from hideseek.hide import InstaHide, Laplace, PairInstaHide
+from hideseek.hide.files.schemes import to_json
 from hideseek.learn import PrivateSGD, accuracy, learn, predict
-from hideseek.models.training import RECIPES, SGD, Constant, Cosine, Training
-from hideseek.randomness import seeded
-from hideseek.records import Normalisation, Samples
+from hideseek.records import MixingEncoder, Normalisation, Samples
+from hideseek.train.training import RECIPES, SGD, Constant, Cosine, Training
 
 Method = MixingEncoder | PrivateSGD | None
 Set = Literal["mnist", "cifar10"]

@@ -13,35 +13,36 @@ import torch
 from ledger import HERE, Trial
 from PIL import Image
 
+from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import InstaHide, MixingEncoder, Mixup
-from hideseek.hide.schemes import to_json
-from hideseek.randomness import seeded
+from hideseek.hide import InstaHide, Mixup
+from hideseek.hide.files.schemes import to_json
 from hideseek.records import (
     Attack,
     Attribution,
     EncodedRelease,
     Evidence,
     Masks,
+    MixingEncoder,
     Normalisation,
+    PublicImagesFound,
     Reconstruction,
     Samples,
-    Uncovered,
 )
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report import Row, contact_sheet
 from hideseek.score.judge import judge
 from hideseek.score.matching import one_to_one
 from hideseek.seek import run
-from hideseek.seek.averaging import AverageKnown, AverageSearch
-from hideseek.seek.braverman import Braverman
-from hideseek.seek.demask import Demask
-from hideseek.seek.distinguish import Distinguish
-from hideseek.seek.encoding_tests import statistics, statistics_names
-from hideseek.seek.learned_search import cut
-from hideseek.seek.mixup_pairs import MixupPairs
-from hideseek.seek.mixup_public import MixupPublic
-from hideseek.seek.public_search import PublicSearch
+from hideseek.seek.networks.learned_search import cut
+from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
+from hideseek.seek.rows.braverman import Braverman
+from hideseek.seek.rows.demask import Demask
+from hideseek.seek.rows.distinguish import Distinguish
+from hideseek.seek.rows.mixup_pairs import MixupPairs
+from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.public_search import PublicSearch
+from hideseek.seek.signals.encoding_tests import statistics, statistics_names
 
 PUBLIC = 10_000
 TOPS = (1, 2, 5, 10, 20, 50, 100)
@@ -65,7 +66,7 @@ class Setting:
     def made(self) -> tuple[EncodedRelease, MixingSecret]:
         """Hide."""
         private, public, patches = images(self.private, self.normalisation, self.first)
-        mixed = (patches if self.crops else public) if self.scheme.meets[1] else None
+        mixed = (patches if self.crops else public) if self.scheme.images_per_row.public else None
         release, secret = self.scheme.hide(private, mixed, seeded(0), self.rounds)
         given = {name: getattr(secret, name) for name in self.knows}
         seen = None if mixed is None else whole(private.normalisation) if self.crops else public
@@ -92,7 +93,7 @@ REUSED = Setting(Mixup(k=4), 50, 50)
 
 ATTACKS: dict[str, tuple[str, Setting, Attack[EncodedRelease], tuple[str, ...]]] = {
     # name: the item, what is attacked, how, and by what it is judged
-    "reused images": ("table1", REUSED, MixupPairs(), ("fitted-ssim", "fitted-psnr", "correlation", "area")),
+    "reused images": ("table1", REUSED, MixupPairs(), ("fitted-ssim", "fitted-psnr", "correlation", "auc")),
     "reused images, averages": ("table1", REUSED, MixupPairs(steps=0), ("fitted-ssim", "fitted-psnr", "correlation")),
     "public images": (
         "table1",
@@ -191,7 +192,7 @@ def measured(name: str, setting: Setting, attack: Attack[EncodedRelease], metric
 
 
 def judged(evidence: Evidence, secret: MixingSecret, metrics: Sequence[str]) -> dict[str, Any]:
-    """Give each score with its interval and floors, and what the attack remarked."""
+    """Give each score with its interval and baselines, and what the attack remarked."""
     found = judge(evidence, secret, seeded(2), metrics)
     result: dict[str, Any] = {
         "seconds": round(evidence.seconds, 1),
@@ -201,14 +202,14 @@ def judged(evidence: Evidence, secret: MixingSecret, metrics: Sequence[str]) -> 
             score.metric: {
                 "mean": round(score.interval.mean, 4),
                 "interval": [round(score.interval.low, 4), round(score.interval.high, 4)],
-                "floors": {floor: round(value.mean, 4) for floor, value in score.floors.items()},
+                "baselines": {baseline: round(value.mean, 4) for baseline, value in score.baselines.items()},
                 "beats": score.beats,
             }
             for score in found.scores
         },
     }
     for claim in evidence.claims:
-        if isinstance(claim, Uncovered) and claim.candidates.shape[1] >= max(TOPS):
+        if isinstance(claim, PublicImagesFound) and claim.candidates.shape[1] >= max(TOPS):
             hits = (claim.candidates[:, :, None] == secret.public_sources[claim.rows][:, None]).any(2)
             result["hits"] = {top: round(float(hits[:, :top].any(1).float().mean()), 4) for top in TOPS}
     return result

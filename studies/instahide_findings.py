@@ -33,14 +33,14 @@ def result(ledger: Ledger, name: str) -> dict[str, Any]:
 
 
 def cell(found: dict[str, Any], metric: str, higher: bool = True) -> str:
-    """Write a score with its interval and its best floor."""
+    """Write a score with its interval and its best baseline."""
     score = found.get("scores", {}).get(metric)
     if score is None:
         return ""
     low, high = score["interval"]
-    floors = score["floors"].values()
-    floor = f" ({(max if higher else min)(floors):.2f})" if floors else ""
-    return f"{score['mean']:.2f}, {low:.2f}–{high:.2f}{floor}"
+    baselines = score["baselines"].values()
+    baseline = f" ({(max if higher else min)(baselines):.2f})" if baselines else ""
+    return f"{score['mean']:.2f}, {low:.2f}–{high:.2f}{baseline}"
 
 
 def picture(name: str) -> str:
@@ -139,7 +139,7 @@ Paper: half of the signs are wrong before, about a quarter after. Here, at k = 6
 
 
 def figure_7(ledger: Ledger, path: Path) -> str:
-    """Set averaging beside its floors."""
+    """Set averaging beside its baselines."""
     cases = [(scheme, strength) for scheme in AVERAGED for strength in ("stronger", "weaker")]
     rows = [
         [scheme, strength, *(cell(found, metric) for metric in ("fitted-ssim", "correlation", "re-identified"))]

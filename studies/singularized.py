@@ -25,15 +25,15 @@ import tyro
 from ledger import HERE, Ledger, Study, Trial, chosen, table
 from torch import Tensor, nn
 
+from hideseek.chance import Randomness, seeded
 from hideseek.data import load, normalise, split_evenly
 from hideseek.data.cache import cache_folder, keep
 from hideseek.hide import SingularizedMixup
-from hideseek.hide.singularized_mixup import noise_factor, spread
+from hideseek.hide.encoders.singularized_mixup import noise_factor, spread
 from hideseek.learn import accuracy, learn, predict
 from hideseek.models.features import efficientnet_lite0, extract
-from hideseek.models.training import RECIPES, AdamW, Cosine, Training
-from hideseek.randomness import Randomness, seeded
 from hideseek.records import EncodedRelease, Normalisation, Samples
+from hideseek.train.training import RECIPES, AdamW, Cosine, Training
 
 Set = Literal["mnist", "cifar10"]
 Way = Literal["one encoding", "re-encoded"]
@@ -186,7 +186,7 @@ def published_radius(scale: Scale) -> float:
     return float((first - second).flatten(1).norm(dim=1).mean())
 
 
-def filled(scheme: SingularizedMixup, private: Samples, chance: Randomness) -> SingularizedMixup:
+def with_estimates(scheme: SingularizedMixup, private: Samples, chance: Randomness) -> SingularizedMixup:
     """Give a scheme with the radius that follows from the images."""
     known = scheme.recipe(private, None, chance).scheme
     assert isinstance(known, SingularizedMixup)  # noqa: S101 (a scheme fills in itself)
@@ -282,7 +282,7 @@ def outcome(
     """Train, and give the accuracy on clean features, as they are and made as long as the rows that were trained on.
 
     The second is not the paper's. Noise makes the rows up to a thousand times longer than the features that the model
-    is asked about, of which BatchNorm, fitted to the rows, leaves nothing. Two mean lengths mend that, and are public.
+    is asked about, of which BatchNorm, fitted to the rows, leaves nothing. Two mean lengths repair that, and are public.
     """
     learnt = learn(source, MODEL, training, encoder=encoder, chance=seeded(seed))
     if isinstance(source, Samples) and encoder:

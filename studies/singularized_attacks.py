@@ -13,13 +13,14 @@ from typing import Any
 from ledger import Ledger, Trial, table
 from matplotlib.figure import Figure
 
+from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import MixingEncoder, Mixup, SingularizedMixup
-from hideseek.hide.schemes import to_json
-from hideseek.randomness import seeded
+from hideseek.hide import Mixup, SingularizedMixup
+from hideseek.hide.files.schemes import to_json
+from hideseek.records import MixingEncoder
 from hideseek.score.judge import judge
 from hideseek.seek import run
-from hideseek.seek.linear_inversion import LinearInversion
+from hideseek.seek.rows.linear_inversion import LinearInversion
 
 SETS = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
 TAUS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -75,7 +76,7 @@ def _measuring(name: str, scheme: MixingEncoder, attack: LinearInversion, scale:
         return {
             "snr": round(score.interval.mean, 3),
             "deviation": round(float(score.values.std()), 3),
-            "floors": {floor: round(value.mean, 3) for floor, value in score.floors.items()},
+            "baselines": {baseline: round(value.mean, 3) for baseline, value in score.baselines.items()},
             "beats": score.beats,
             "seconds": round(evidence.seconds, 1),
         }
@@ -96,8 +97,8 @@ def section(ledger: Ledger, path: Path) -> str:
             claim = f"{TABLE_1[name][tau]:.2f}" if tau else ""
             if any(found.values()):
                 cells = [f"{each['snr']:.2f} ± {each['deviation']:.2f}" if each else "" for each in found.values()]
-                floors = next(each["floors"] for each in found.values() if each)
-                lines.append([row, claim, *cells, f"{floors['mean image']:.2f}"])
+                baselines = next(each["baselines"] for each in found.values() if each)
+                lines.append([row, claim, *cells, f"{baselines['mean image']:.2f}"])
                 for method, each in found.items():
                     if each and tau:
                         curves.setdefault(method, {})[tau] = each["snr"]
@@ -129,6 +130,6 @@ dimensions × τ, so that its attacker has 49 times as much to go by at the same
 ![Table 1]({file.name})
 
 **Below 0 dB an attack is worse than answering with the mean image**, so the paper's figures for τ ≤ 0.1 on CIFAR-10
-show a weak attack, not a strong defence: the linear optimum is above the floor where the paper has −7 dB. From τ = 1e-4
+show a weak attack, not a strong defence: the linear optimum is above the baseline where the paper has −7 dB. From τ = 1e-4
 on, one release at this size tells it nothing.
 """

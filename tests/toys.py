@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from hideseek.records import Samples
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
 
 
 def images(

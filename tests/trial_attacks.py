@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import torch
 
-from hideseek.randomness import Randomness
+from hideseek.chance import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
 
 

@@ -13,15 +13,15 @@ import torch
 
 from hideseek.audit import Question, audit, learning_from, make_plan
 from hideseek.audit.question import shared_images
+from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, SingularizedMixup
-from hideseek.randomness import seeded
 from hideseek.records import Attack, Samples
-from hideseek.records.result import Result, Tried
+from hideseek.records.result import AttackResult, Result
 from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS
-from hideseek.seek.mixup_public import MixupPublic
+from hideseek.seek.rows.mixup_public import MixupPublic
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
 
@@ -63,7 +63,7 @@ def whole(faces: Samples, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
     return result, folder
 
 
-def tried(result: Result, scheme: str, attack: str) -> Tried:
+def tried(result: Result, scheme: str, attack: str) -> AttackResult:
     return next(each for one in result.schemes if one.name == scheme for each in one.attacks if each.attack == attack)
 
 
@@ -206,9 +206,9 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
     learning, why = learning_from(none, seeded(0))
     assert (learning, why) == (None, "the images have no labels, so there is nothing to learn.")
     for name, samples in (("one", one), ("none", none)):
-        result = audit(asked(samples, unlearnt=why), tmp_path / name, seed=1)
+        result = audit(asked(samples, why_no_accuracy=why), tmp_path / name, seed=1)
         assert result.schemes[0].verdicts[0].outcome == "broken"
-        assert (result.vanilla, result.untrained) == (None, why)
+        assert (result.vanilla, result.why_no_accuracy) == (None, why)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
 )
 def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_path: Path) -> None:
     """All attacks that apply, shortened: none fails, none is withheld, and something is found in three rounds."""
-    public = photos(faces, "patches:photos?each=1") if scheme.meets[1] else None
+    public = photos(faces, "patches:photos?each=1") if scheme.images_per_row.public else None
     attacks = {**ATTACKS, "mixup-public": MixupPublic(rows=40)}
     del attacks["demask"]  # which takes a minute to train; tests/audit/test_proofs.py has it
     question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, 400.0)

@@ -3,9 +3,9 @@ import pytest
 import torch
 from scipy import stats
 
+from hideseek.chance import seeded
 from hideseek.data import split_by_class, split_dirichlet, split_evenly
 from hideseek.errors import BadInput
-from hideseek.randomness import seeded
 from hideseek.records import Samples
 
 

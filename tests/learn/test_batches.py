@@ -5,15 +5,15 @@ import pytest
 import torch
 
 import toys
+from hideseek.chance import secure, seeded
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide
 from hideseek.learn import batches
 from hideseek.learn.batches import Reencoded, Shuffled, ahead, needs_classes, streams
-from hideseek.models.place import Place
-from hideseek.randomness import secure, seeded
 from hideseek.records import Samples
+from hideseek.train.worker import Worker
 
-HERE = Place(torch.device("cpu"))
+HERE = Worker(torch.device("cpu"))
 
 
 def test_shuffled_epochs_hold_every_full_batch_once_in_fresh_orders() -> None:

@@ -4,11 +4,12 @@ import torch
 from torch import nn
 
 import toys
+from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, MixingEncoder
+from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace
 from hideseek.learn import accuracy, predict
-from hideseek.models.trained import Trained
-from hideseek.randomness import seeded
+from hideseek.records import MixingEncoder
+from hideseek.train.trained import Trained
 
 
 def linear() -> Trained:

@@ -11,15 +11,15 @@ import pytest
 import torch
 
 import toys
+from hideseek.chance import secure, seeded
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Laplace, MixingEncoder, Mixup, SingularizedMixup
-from hideseek.learn import Keeping, PrivateSGD, accuracy, learn, predict, train
+from hideseek.hide import InstaHide, Laplace, Mixup, SingularizedMixup
+from hideseek.learn import PrivateSGD, RunFolder, accuracy, learn, predict, train
 from hideseek.learn.batches import Shuffled
 from hideseek.learn.private_sgd import NoiseSource, Sampled
 from hideseek.learn.train import METRICS
-from hideseek.models.training import SGD, Cosine, Training
-from hideseek.randomness import secure, seeded
-from hideseek.records import Normalisation, Samples
+from hideseek.records import MixingEncoder, Normalisation, Samples
+from hideseek.train.training import SGD, Cosine, Training
 
 QUICK = Training(6, 20, SGD(0.05), Cosine())
 TEST = toys.patterns(90, seed=9)
@@ -67,7 +67,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_result(tmp_path: Path, 
     encoder = InstaHide() if method == "instahide" else None
     privacy = PrivateSGD(noise=0.5) if method == "dp-sgd" else None
 
-    def run(keeping: Keeping | None, stop_after: int = -1) -> torch.Tensor:
+    def run(run_folder: RunFolder | None, stop_after: int = -1) -> torch.Tensor:
         def stop(epoch: dict[str, float]) -> None:
             if epoch["epoch"] == stop_after:
                 raise KeyboardInterrupt
@@ -79,17 +79,17 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_result(tmp_path: Path, 
             encoder=encoder,
             privacy=privacy,
             chance=seeded(4),
-            keeping=keeping,
+            run_folder=run_folder,
             on_epoch=stop,
         )
         return torch.cat([parameter.flatten() for parameter in learnt.trained.network.parameters()])
 
     whole = run(None)
     with pytest.raises(KeyboardInterrupt):
-        run(Keeping(tmp_path, every=0), stop_after=1)
+        run(RunFolder(tmp_path, every=0), stop_after=1)
     with pytest.raises(BadInput, match="go on with --resume"):
-        run(Keeping(tmp_path))
-    resumed = run(Keeping(tmp_path, resume=True))
+        run(RunFolder(tmp_path))
+    resumed = run(RunFolder(tmp_path, resume=True))
     assert torch.equal(whole, resumed)
     lines = [json.loads(line) for line in (tmp_path / METRICS).read_text().splitlines()]
     assert [line["epoch"] for line in lines] == [1, 2]
@@ -114,9 +114,9 @@ def test_a_plain_training_without_a_seed_goes_on_in_its_order(tmp_path: Path) ->
         patch.setattr(train, "Shuffled", Watched)
         dies = True
         with pytest.raises(KeyboardInterrupt):
-            learn(samples, "classifier", replace(QUICK, epochs=1, batch=10), keeping=Keeping(tmp_path, every=0))
+            learn(samples, "classifier", replace(QUICK, epochs=1, batch=10), run_folder=RunFolder(tmp_path, every=0))
         dies = False
-        learn(samples, "classifier", replace(QUICK, epochs=1, batch=10), keeping=Keeping(tmp_path, True))
+        learn(samples, "classifier", replace(QUICK, epochs=1, batch=10), run_folder=RunFolder(tmp_path, True))
     assert sorted(seen) == sorted(samples.images[:, 0, 0, 0].tolist())
 
 
@@ -259,11 +259,11 @@ def test_two_processes_train_the_model_that_one_does(tmp_path: Path) -> None:
         [sys.executable, *launch, str(script), str(tmp_path / "two")], capture_output=True, text=True, check=False
     )
     assert double.returncode == 0, double.stderr
-    from hideseek.models.trained import read_model
+    from hideseek.train.trained import read_model
 
     for kind in ("vanilla", "instahide"):
         one, two = (read_model(tmp_path / number / kind)[0].network for number in ("one", "two"))
-        start = read_model(tmp_path / "one" / "untrained")[0].network
+        start = read_model(tmp_path / "one" / "why_no_accuracy")[0].network
         for mine, theirs, before in zip(one.parameters(), two.parameters(), start.parameters(), strict=True):
             torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
             assert (mine - before).abs().max() > 1e-3

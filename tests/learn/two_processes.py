@@ -12,14 +12,14 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import toys
+from hideseek.chance import seeded
 from hideseek.hide import InstaHide
-from hideseek.learn import Keeping, learn, train
+from hideseek.learn import RunFolder, learn, train
 from hideseek.learn.batches import Reencoded
-from hideseek.models.place import here
-from hideseek.models.trained import write_model
-from hideseek.models.training import SGD, Training
-from hideseek.randomness import seeded
 from hideseek.records import Encoder
+from hideseek.train.trained import write_model
+from hideseek.train.training import SGD, Training
+from hideseek.train.worker import this_worker
 
 TRAINING = Training(2, 20, SGD(0.2))
 
@@ -34,21 +34,21 @@ class Stopped(Reencoded):
             yield batch
 
 
-def run(kind: str, training: Training, encoder: Encoder | None, keeping: Keeping | None = None) -> None:
+def run(kind: str, training: Training, encoder: Encoder | None, run_folder: RunFolder | None = None) -> None:
     private = toys.patterns(60, side=16)
-    learnt = learn(private, "tanh-convnet", training, encoder=encoder, chance=seeded(3), keeping=keeping)
-    if here().first:
+    learnt = learn(private, "tanh-convnet", training, encoder=encoder, chance=seeded(3), run_folder=run_folder)
+    if this_worker().first:
         write_model(Path(sys.argv[1]) / kind, learnt.trained)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    run("untrained", replace(TRAINING, optimiser=SGD(1e-30)), None)
+    run("why_no_accuracy", replace(TRAINING, optimiser=SGD(1e-30)), None)
     run("vanilla", TRAINING, None)
     run("instahide", TRAINING, InstaHide())
     augmented = replace(TRAINING, augment=True)
     run("whole", augmented, InstaHide())
-    keeping = Keeping(Path(sys.argv[1]) / "kept", resume=True, every=0)
+    run_folder = RunFolder(Path(sys.argv[1]) / "kept", resume=True, every=0)
     with patch.object(train, "Reencoded", Stopped), contextlib.suppress(KeyboardInterrupt):
-        run("stopped", augmented, InstaHide(), keeping)
-    run("resumed", augmented, InstaHide(), keeping)
+        run("stopped", augmented, InstaHide(), run_folder)
+    run("resumed", augmented, InstaHide(), run_folder)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hideseek.records.result import Result
-from hideseek.report.page import write_page
+from hideseek.report.page.page import write_page
 from report.results import sample
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hideseek.records.result import Curve, Exhibit, Figure, Panel, Proof, Range, Tried
+from hideseek.records.result import AttackResult, Curve, Exhibit, Figure, Panel, Proof, Range
 
 SIDE = 25
 NASTY = """<b>&"'</b><script>alert(1)</script>"""
@@ -25,8 +25,8 @@ def portrait(number: int) -> NDArray[np.uint8]:
     return np.clip(128 + 35 * values, 0, 255).astype(np.uint8)
 
 
-def figure(metric: str = "fitted-ssim", mean: float = 0.84, floor: float = 0.31, **changes: Any) -> Figure:
-    """How an attack did, with an interval of ± 0.03; it beats its floor where the interval does."""
+def figure(metric: str = "fitted-ssim", mean: float = 0.84, baseline: float = 0.31, **changes: Any) -> Figure:
+    """How an attack did, with an interval of ± 0.03; it beats its baseline where the interval does."""
     values: dict[str, Any] = {
         "kind": "Reconstruction",
         "claim": 0,
@@ -34,12 +34,12 @@ def figure(metric: str = "fitted-ssim", mean: float = 0.84, floor: float = 0.31,
         "higher_is_better": True,
         "meaning": "structural similarity once brightness and contrast are set to fit the truth",
         "found": Range(mean, mean - 0.03, mean + 0.03, 160),
-        "floors": {"mean image": floor, "random image of the class": floor / 2},
-        "best_floor": "mean image",
-        "advantage": Range(mean - floor, mean - floor - 0.04, mean - floor + 0.04, 160),
-        "doubt": 0.0 if mean > floor + 0.03 else 0.41,
+        "baselines": {"mean image": baseline, "random image of the class": baseline / 2},
+        "best_baseline": "mean image",
+        "advantage": Range(mean - baseline, mean - baseline - 0.04, mean - baseline + 0.04, 160),
+        "p_value": 0.0 if mean > baseline + 0.03 else 0.41,
         "decisive": True,
-        "beats": mean > floor + 0.03,
+        "beats": mean > baseline + 0.03,
     }
     return Figure(metric=metric, **values | changes)
 
@@ -51,7 +51,7 @@ def curve(log_x: bool = True) -> Curve:
     return Curve("Rows that share an image", "false alarms", label, x, tuple(each**0.2 for each in x), x, log_x)
 
 
-def tried(attack: str, **changes: Any) -> Tried:
+def tried(attack: str, **changes: Any) -> AttackResult:
     """One attack, which resisted unless told otherwise."""
     values: dict[str, Any] = {
         "summary": "Find rows that share an image, average them, take the mixtures apart.",
@@ -59,7 +59,7 @@ def tried(attack: str, **changes: Any) -> Tried:
         "threat": "outsider",
         "knew": "the encodings in their random order, and the scheme",
         "outcome": "resisted",
-        "sentence": "No better than mean image: fitted-ssim 0.30 (0.27 to 0.33), floor 0.31.",
+        "sentence": "No better than mean image: fitted-ssim 0.30 (0.27 to 0.33), baseline 0.31.",
         "harm": 0,
         "settings": {"steps": 200, "rate": 0.1, "layers": [64, 128], "white": True},
         "allowed": 120.0,
@@ -68,7 +68,7 @@ def tried(attack: str, **changes: Any) -> Tried:
         "figures": (figure(mean=0.3),),
         "proofs": (Proof("planted", True, "It breaks a weak case."), Proof("noise", True, "On noise it is at chance.")),
     }
-    return Tried(attack=attack, **values | changes)
+    return AttackResult(attack=attack, **values | changes)
 
 
 def exhibits(folder: Path, name: str) -> tuple[Exhibit, ...]:

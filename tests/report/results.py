@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hideseek.records.result import Described, Flag, Provenance, Result, Stage
+from hideseek.records.result import DatasetSummary, Flag, Provenance, Result, Stage
 from report.pieces import NASTY, SIDE
 from report.schemes import LONG, THREATS, cross, mixup, noise, singularized, trained
 
@@ -11,11 +11,11 @@ def sample(folder: Path) -> Result:
     """Give a result of four schemes and all outcomes, and write its pictures into a folder."""
     return Result(
         format=1,
-        private=Described("faces", 160, (3, SIDE, SIDE), 40, "channel"),
-        public=Described("photos", 400, (3, SIDE, SIDE), 0, "channel", 2),
+        private=DatasetSummary("faces", 160, (3, SIDE, SIDE), 40, "channel"),
+        public=DatasetSummary("photos", 400, (3, SIDE, SIDE), 0, "channel", 2),
         own=None,
-        trained_on=Described("the private images", 128, (3, SIDE, SIDE), 40, "channel"),
-        untrained="",
+        trained_on=DatasetSummary("the private images", 128, (3, SIDE, SIDE), 40, "channel"),
+        why_no_accuracy="",
         tested_on=1000,
         vanilla=trained(0.733),
         threats=THREATS,

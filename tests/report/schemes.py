@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from hideseek.records.result import Accuracy, Advice, Audited, Effective, Known, Proof, Range, Threat, Verdict
+from hideseek.records.result import Accuracy, Advice, Effective, Known, Proof, Range, SchemeResult, Threat, Verdict
 from report.pieces import NASTY, curve, exhibits, figure, tried
 
 LONG = "instahide-cross-with-a-name-that-somebody-made-far-too-long-for-any-table"
@@ -37,7 +37,7 @@ def trained(mean: float) -> Accuracy:
     return Accuracy(Range(mean, mean - 0.03, mean + 0.03, 1000), "small-resnet", 20, 4000, 93.0)
 
 
-def mixup(folder: Path) -> Audited:
+def mixup(folder: Path) -> SchemeResult:
     """Broken by those who see only what is shared, with pictures, curves and advice."""
     pairs = tried(
         "mixup-pairs",
@@ -48,8 +48,10 @@ def mixup(folder: Path) -> Audited:
             figure("re-identified", 0.96, 0.00625, unit="share", meaning="guesses that are most like their truth"),
             figure(),
             figure("recovered", 0.95, 0.0, unit="share", decisive=False, notes=("Judged up to sign.",)),
-            figure("psnr", 24.1, 11.2, unit="dB", decisive=False, advantage=None, doubt=None),
-            figure("l2", 12.5, 40.0, higher_is_better=False, decisive=False, floors={}, best_floor="", beats=True),
+            figure("psnr", 24.1, 11.2, unit="dB", decisive=False, advantage=None, p_value=None),
+            figure(
+                "l2", 12.5, 40.0, higher_is_better=False, decisive=False, baselines={}, best_baseline="", beats=True
+            ),
         ),
         exhibits=exhibits(folder, "mixup-mixup-pairs"),
         curves=(curve(), curve(log_x=False)),
@@ -67,7 +69,7 @@ def mixup(folder: Path) -> Audited:
         "mixup-public", outcome="not applicable", sentence="There are no public images in it.", figures=(), proofs=()
     )
     masks = tried("demask", outcome="not applicable", sentence="There is no mask.", figures=(), proofs=())
-    return Audited(
+    return SchemeResult(
         name="mixup",
         summary="Weighted sums of four private images.",
         mechanism="Mixup",
@@ -96,11 +98,13 @@ def mixup(folder: Path) -> Audited:
     )
 
 
-def cross() -> Audited:
+def cross() -> SchemeResult:
     """Broken in parts alone; an attack failed, another is not believed; its name is long."""
     weak = "It does not even break a weak case."
     withheld = tried("demask", outcome="withheld", sentence=weak, proofs=(Proof("planted", False, weak),))
-    hit = figure("hit@1", 0.31, 0.0025, kind="Uncovered", unit="share", meaning="rows whose first answer is right")
+    hit = figure(
+        "hit@1", 0.31, 0.0025, kind="PublicImagesFound", unit="share", meaning="rows whose first answer is right"
+    )
     search = tried(
         "public-search",
         outcome="broken",
@@ -113,19 +117,19 @@ def cross() -> Audited:
     )
     says = verdicts("broken", "broken", "broken", by="public-search")
     about, parameters = "Six images, four of them public, under a mask of signs.", {"k": 6, "k_private": 2}
-    return Audited(
+    return SchemeResult(
         LONG, about, "InstaHide", parameters, 1, 160, trained(0.437), 0.296, says, (search, withheld, FAILED)
     )
 
 
-def noise() -> Audited:
+def noise() -> SchemeResult:
     """Not judged against those who know little; its name is full of signs that mean something to a browser."""
     says = verdicts("failed", "failed", "resisted", by="average-known")
     attacks = (tried("average-known", threat="informed"), FAILED)
-    return Audited(NASTY, "Noise alone.", "Laplace", {"scale": 1.25}, 1, 160, trained(0.608), 0.125, says, attacks)
+    return SchemeResult(NASTY, "Noise alone.", "Laplace", {"scale": 1.25}, 1, 160, trained(0.608), 0.125, says, attacks)
 
 
-def singularized() -> Audited:
+def singularized() -> SchemeResult:
     """Broken by those who know the mix; its accuracy was not measured."""
     inversion = tried(
         "linear-inversion",
@@ -137,4 +141,6 @@ def singularized() -> Audited:
     )
     says = verdicts("resisted", "resisted", "broken", by="linear-inversion")
     about, attacks = "Two images, the second under noise of fixed length.", (tried("mixup-pairs"), inversion)
-    return Audited("singularized-mixup", about, "SingularizedMixup", {"tau": 0.01}, 1, 160, None, None, says, attacks)
+    return SchemeResult(
+        "singularized-mixup", about, "SingularizedMixup", {"tau": 0.01}, 1, 160, None, None, says, attacks
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hideseek.records.result import Audited, Effective, Figure, Range, Result, Tried
+from hideseek.records.result import AttackResult, Effective, Figure, Range, Result, SchemeResult
 from hideseek.report.checks import flags
 from report.results import sample
 
@@ -34,8 +34,8 @@ def figure(mean: float = 0.5, images: int = 50, advantage: float = 0.01, metric:
     )
 
 
-def tried(attack: str, threat: str, *figures: Figure) -> Tried:
-    return Tried(attack, "", "", threat, "", "resisted", "", 0, {}, 1.0, 1.0, 0, figures or (figure(),))
+def tried(attack: str, threat: str, *figures: Figure) -> AttackResult:
+    return AttackResult(attack, "", "", threat, "", "resisted", "", 0, {}, 1.0, 1.0, 0, figures or (figure(),))
 
 
 def found(result: Result) -> list[tuple[str, str]]:
@@ -43,7 +43,7 @@ def found(result: Result) -> list[tuple[str, str]]:
 
 
 def with_scheme(result: Result, **changes: object) -> Result:
-    scheme: Audited = replace(result.schemes[0], **changes)  # type: ignore[arg-type]
+    scheme: SchemeResult = replace(result.schemes[0], **changes)  # type: ignore[arg-type]
     return replace(result, schemes=(scheme,))
 
 
@@ -107,7 +107,7 @@ def test_an_attack_that_may_be_better_than_its_floor(sound: Result) -> None:
 def test_an_attack_under_its_floor(sound: Result) -> None:
     name = sound.schemes[0].name
     under = tried("a", "outsider", figure(0.3, advantage=-0.1))
-    assert found(with_scheme(sound, attacks=(under,))) == [("under its floor", f"{name}/a")]
+    assert found(with_scheme(sound, attacks=(under,))) == [("under its baseline", f"{name}/a")]
     assert found(with_scheme(sound, attacks=(replace(under, outcome="broken"),))) == []  # something else broke it
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hideseek.report.page import headline
+from hideseek.report.page.page import headline
 from report.pieces import tried
 from report.results import sample
 

@@ -50,7 +50,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a number that is none": (lambda about: _attack(about).update(seconds=float("nan")), "seconds: not a number"),
     "a number without end": (lambda about: _attack(about)["settings"].update(rate=float("inf")), "rate: not a number"),
     "a huge number": (lambda about: _attack(about).update(memory=10**400), "memory: not a number"),
-    "half a letter": (lambda about: about.update(untrained="\ud800"), "the whole: "),
+    "half a letter": (lambda about: about.update(why_no_accuracy="\ud800"), "the whole: "),
     "a list": (lambda about: about.update(private=[1]), "private: "),
     "a format of the past": (lambda about: about.update(format=0), "format: "),
     "a picture elsewhere": (
@@ -58,7 +58,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "picture",
     ),
     "half a curve": (lambda about: _attack(about)["curves"][0]["y"].pop(), "as many heights as places"),
-    "half a floor": (lambda about: _attack(about)["curves"][0]["floor"].pop(), "as many heights as places"),
+    "half a baseline": (lambda about: _attack(about)["curves"][0]["baseline"].pop(), "as many heights as places"),
 }
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from hideseek.chance import seeded
 from hideseek.data.normalise import normalise
 from hideseek.hide import InstaHide
-from hideseek.randomness import seeded
 from hideseek.records import Samples
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
 
 PUBLIC = 60
 

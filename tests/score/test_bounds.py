@@ -52,7 +52,7 @@ def test_theorem_4_1_is_the_error_of_inverting() -> None:
 
 
 def test_theorem_4_2_inverts_the_radius() -> None:
-    from hideseek.hide.singularized_mixup import noise_factor
+    from hideseek.hide.encoders.singularized_mixup import noise_factor
 
     for tau in (1.0, 1e-2, 1e-6):
         variance, distance = 3.0, 2.0

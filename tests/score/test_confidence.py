@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 import torch
 
+from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.randomness import seeded
 from hideseek.score.confidence import Interval, beats, interval
 
 
@@ -47,12 +47,12 @@ def test_beating_a_floor_takes_an_interval_and_items() -> None:
 def test_doubt_is_the_p_value_of_a_test_over_groups() -> None:
     values = np.random.default_rng(3).normal(0.1, 1, 60)
     wanted = scipy.stats.ttest_1samp(values, 0, alternative="greater").pvalue
-    assert interval(torch.from_numpy(values), seeded(0)).doubt == pytest.approx(wanted)
+    assert interval(torch.from_numpy(values), seeded(0)).p_value == pytest.approx(wanted)
     groups = torch.arange(60) // 3  # of one size, so that the test is that of their means
     wanted = scipy.stats.ttest_1samp(values.reshape(20, 3).mean(1), 0, alternative="greater").pvalue
-    assert interval(torch.from_numpy(values), seeded(0), groups).doubt == pytest.approx(wanted)
-    assert [interval(torch.full((9,), value), seeded(0)).doubt for value in (1.0, 0.0, -1.0)] == [0, 1, 1]
-    assert interval(torch.ones(9), seeded(0), torch.zeros(9)).doubt == 1  # one group proves nothing
+    assert interval(torch.from_numpy(values), seeded(0), groups).p_value == pytest.approx(wanted)
+    assert [interval(torch.full((9,), value), seeded(0)).p_value for value in (1.0, 0.0, -1.0)] == [0, 1, 1]
+    assert interval(torch.ones(9), seeded(0), torch.zeros(9)).p_value == 1  # one group proves nothing
 
 
 def test_nothing_to_average_is_refused() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.randomness import seeded
-from hideseek.records import Attribution, Claim, Evidence, Links, Masks, Reconstruction, Samples, Uncovered
-from hideseek.records.secret import MixingSecret
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction, Samples
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.confidence import interval
 from hideseek.score.gallery import gallery
 from hideseek.score.judge import EMPTY, Judgement, judge, to_json
@@ -47,23 +47,25 @@ def test_a_score_has_an_interval_floors_and_a_verdict(secret: MixingSecret) -> N
         assert score.interval.low <= score.interval.mean <= score.interval.high
         assert score.interval.mean == pytest.approx(float(score.values.double().mean()))
         assert score.interval.count == 24  # images, although there are 48 rows
-        means = {name: floor.mean for name, floor in score.floors.items()}
+        means = {name: baseline.mean for name, baseline in score.baselines.items()}
         better = max if METRICS[score.metric].higher_is_better else min
-        assert means[score.best_floor] == better(means.values())
+        assert means[score.best_baseline] == better(means.values())
         assert ("chance" in means) == (score.metric == "re-identified")
         assert score.advantage is not None
         sign = 1 if METRICS[score.metric].higher_is_better else -1
-        assert score.advantage.mean == pytest.approx(sign * (score.interval.mean - means[score.best_floor]), abs=1e-5)
+        assert score.advantage.mean == pytest.approx(
+            sign * (score.interval.mean - means[score.best_baseline]), abs=1e-5
+        )
 
 
 def test_the_advantage_is_that_of_pairs(secret: MixingSecret) -> None:
-    """Images differ more among each other than the attack from its floor; only pairs show that it is better."""
+    """Images differ more among each other than the attack from its baseline; only pairs show that it is better."""
     mean = secret.private.pixels().mean(0)
     pixels = secret.private.pixels(secret.sources[:, 0])
     claim = Reconstruction(mean + 0.05 * (pixels - mean), torch.arange(48))
     score = judged(claim, secret, "l2").scores[0]
-    assert score.best_floor == "mean image"
-    assert score.interval.high > score.floors["mean image"].low  # the intervals overlap
+    assert score.best_baseline == "mean image"
+    assert score.interval.high > score.baselines["mean image"].low  # the intervals overlap
     assert score.beats
 
 
@@ -84,7 +86,7 @@ def test_results_do_not_depend_on_the_other_metrics(secret: MixingSecret) -> Non
     for name in ("snr", "re-identified"):
         alone = judged(claim, secret, name).scores[0]
         assert alone.interval == together[name].interval
-        assert alone.floors == together[name].floors
+        assert alone.baselines == together[name].floors
         assert alone.advantage == together[name].advantage
     assert judged(claim, secret, "l2", seed=1).scores[0].interval != together["l2"].interval
 
@@ -93,7 +95,7 @@ def test_several_claims_are_told_apart(secret: MixingSecret) -> None:
     far = replace(noisy(secret), images=torch.zeros(48, *secret.private.shape))
     judgement = judge(Evidence((noisy(secret), far)), secret, seeded(0), ["snr", "hit@1"])
     assert [(score.claim, score.beats) for score in judgement.scores] == [(0, True), (1, False)]
-    assert judgement.skipped == {"hit@1": "it is for claims of the kind Uncovered, and the attack makes none."}
+    assert judgement.skipped == {"hit@1": "it is for claims of the kind PublicImagesFound, and the attack makes none."}
 
 
 def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> None:
@@ -106,8 +108,8 @@ def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> Non
     assert int(score.values.isnan().sum()) == 6
     assert score.interval.count == 24
     assert score.notes == ("6 of 30 items have no truth to be judged by",)
-    assert set(score.floors) == {"mean image", "mean of absolute values", "random image"}
-    kept = Uncovered(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
+    assert set(score.baselines) == {"mean image", "mean of absolute values", "random image"}
+    kept = PublicImagesFound(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
     assert judged(kept, secret, "hit@10").scores[0].notes == ("1 answers were kept, and no more can be looked through",)
 
 
@@ -125,7 +127,7 @@ def test_claims_of_nothing(secret: MixingSecret) -> None:
     for claim in (
         Reconstruction(torch.empty(0, *secret.private.shape), none),
         Reconstruction(torch.empty(0, *secret.private.shape), none, "any"),
-        Uncovered(none, torch.empty(0, 5, dtype=torch.int64), torch.empty(0, 5), 60),
+        PublicImagesFound(none, torch.empty(0, 5, dtype=torch.int64), torch.empty(0, 5), 60),
         Links(none, none, torch.empty(0)),
         Masks(none, torch.empty(0, *secret.private.shape, dtype=torch.int8)),
         Attribution(none, torch.arange(3), torch.empty(0, 3)),
@@ -177,7 +179,7 @@ def test_json_says_it_all(secret: MixingSecret) -> None:
     for described, score in zip(told["scores"], judgement.scores, strict=True):
         assert described["mean"] == score.interval.mean
         assert described["beats"] is score.beats
-        assert described["floors"]["mean image"]["high"] == score.floors["mean image"].high
+        assert described["baselines"]["mean image"]["high"] == score.baselines["mean image"].high
         known = [value for value in described["values"] if value is not None]
         assert np.mean(known) == pytest.approx(score.interval.mean, rel=1e-4)
         assert described["quartiles"] == sorted(described["quartiles"])
@@ -213,11 +215,14 @@ def refused() -> dict[str, tuple[Claim, str]]:
             "16×8 with 3 channels, and the private ones are 16×16",
         ),
         "no number": (Reconstruction(image / 0, at([0])), "images of a claim are not all finite"),
-        "a public image": (Uncovered(at([0]), at([[60]]), at([[1.0]]), 60), "public image 60, and there are 60"),
-        "fewer public": (Uncovered(at([0]), at([[3]]), at([[1.0]]), 30), "more public images than the 30"),
-        "none public": (Uncovered(at([0]), at([[3]]), at([[1.0]]), 0), "among 0 of them"),
+        "a public image": (
+            PublicImagesFound(at([0]), at([[60]]), at([[1.0]]), 60),
+            "public image 60, and there are 60",
+        ),
+        "fewer public": (PublicImagesFound(at([0]), at([[3]]), at([[1.0]]), 30), "more public images than the 30"),
+        "none public": (PublicImagesFound(at([0]), at([[3]]), at([[1.0]]), 0), "among 0 of them"),
         "too many": (
-            Uncovered(at([0]), torch.zeros(1, 61, dtype=torch.int64), torch.zeros(1, 61), 60),
+            PublicImagesFound(at([0]), torch.zeros(1, 61, dtype=torch.int64), torch.zeros(1, 61), 60),
             "61 answers cannot differ",
         ),
         "a link beyond": (Links(at([0]), at([48]), at([1.0])), "row 48"),

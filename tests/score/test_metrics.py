@@ -13,11 +13,11 @@ from scipy.optimize import linear_sum_assignment
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from sklearn.metrics import accuracy_score, roc_auc_score, roc_curve
 
+from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.models.lpips import enlarged, load_lpips
-from hideseek.randomness import seeded
-from hideseek.records import Attribution, Links, Masks, Reconstruction, Samples, Uncovered
-from hideseek.records.secret import MixingSecret
+from hideseek.records import Attribution, Links, Masks, PublicImagesFound, Reconstruction, Samples
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.metrics import METRICS
 from hideseek.score.reconstruction import LIMIT
 
@@ -145,7 +145,7 @@ def test_two_equal_images_share_a_re_identification(secret: MixingSecret) -> Non
 def test_blocks_do_not_change_a_score(secret: MixingSecret, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = guesses(secret, "rows")
     whole = {name: METRICS[name].score(claim, secret) for name in ("l2", "fitted-ssim", "re-identified")}
-    monkeypatch.setattr("hideseek.score.truths.blocks.__defaults__", (4 * 3 * 256,))
+    monkeypatch.setattr("hideseek.score.ground_truth.blocks.__defaults__", (4 * 3 * 256,))
     monkeypatch.setattr("hideseek.score.reconstruction.BLOCK", 3 * 256)
     for name, scores in whole.items():
         torch.testing.assert_close(METRICS[name].score(claim, secret), scores, rtol=1e-5, atol=1e-5)
@@ -212,8 +212,8 @@ def test_uncovered(kept: int, secret: MixingSecret) -> None:
     for number in range(0, 30, 2):  # every other answer begins well
         answers[number] = [*secret.public_sources[rows[number]], *answers[number]][:60]
     answers = answers[:, :kept]
-    claim = Uncovered(torch.from_numpy(rows), torch.from_numpy(answers), torch.zeros(answers.shape), 60)
-    expected: dict[str, list[float]] = {name: [] for name in METRICS if METRICS[name].of is Uncovered}
+    claim = PublicImagesFound(torch.from_numpy(rows), torch.from_numpy(answers), torch.zeros(answers.shape), 60)
+    expected: dict[str, list[float]] = {name: [] for name in METRICS if METRICS[name].of is PublicImagesFound}
     for row, answer in zip(rows, answers.tolist(), strict=True):
         truth = secret.public_sources[row].tolist()
         for most in (1, 10, 100):
@@ -242,15 +242,15 @@ def test_links(secret: MixingSecret) -> None:
         own = first.numpy() == row
         if own.any() and 0 < truth[own].mean() < 1:
             expected.append(roc_auc_score(truth[own], scores[own]))
-    np.testing.assert_allclose(METRICS["area"].score(claim, secret).numpy(), expected)
-    assert len(METRICS["area"].groups(claim, secret)) == len(expected)
+    np.testing.assert_allclose(METRICS["auc"].score(claim, secret).numpy(), expected)
+    assert len(METRICS["auc"].groups(claim, secret)) == len(expected)
     false, true, _ = roc_curve(truth, scores, drop_intermediate=False)
-    for name, alarms in (("caught@1%", 0.01), ("caught@0.1%", 0.001)):
+    for name, alarms in (("tpr@fpr=0.01", 0.01), ("tpr@fpr=0.001", 0.001)):
         caught = METRICS[name].score(claim, secret)
         assert len(caught) == truth.sum() == len(METRICS[name].groups(claim, secret))
         assert float(caught.mean()) == pytest.approx(true[false <= alarms].max())
     alone = Links(first[truth], second[truth], torch.zeros(int(truth.sum())))
-    for name in ("area", "caught@1%"):
+    for name in ("auc", "tpr@fpr=0.01"):
         with pytest.raises(BadInput, match="both kinds"):
             METRICS[name].score(alone, secret)
 
@@ -276,7 +276,7 @@ def test_wrong_signs(secret: MixingSecret) -> None:
         METRICS["wrong-signs"].score(claim, replace(secret, mask=None))
     with pytest.raises(BadInput, match="no public images"):
         METRICS["rank"].score(
-            Uncovered(torch.arange(2), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1), 5),
+            PublicImagesFound(torch.arange(2), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1), 5),
             replace(secret, public_sources=torch.empty(48, 0, dtype=torch.int64)),
         )
 

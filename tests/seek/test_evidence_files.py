@@ -6,14 +6,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from hideseek.errors import BadInput
-from hideseek.records import Attribution, Evidence, Links, Masks, Reconstruction, Uncovered
+from hideseek.records import Attribution, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
 
 EVERYTHING = Found(
     Evidence(
         (
             Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any"),
-            Uncovered(torch.tensor([0]), torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]), 9, complete=True),
+            PublicImagesFound(torch.tensor([0]), torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]), 9, complete=True),
             Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([0.1, -0.2])),
             Masks(torch.tensor([4]), torch.ones(1, 1, 3, 4, dtype=torch.int8)),
             Attribution(torch.tensor([1, 2]), torch.tensor([8, 9]), torch.rand(2, 2)),

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from hideseek.chance import Randomness, seeded
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS, Augmented, MixingEncoder
-from hideseek.randomness import Randomness, seeded
-from hideseek.records import Attack, EncodedRelease, Evidence, Samples, Task
+from hideseek.hide import ENCODERS, Augmented
+from hideseek.records import Attack, EncodedRelease, Evidence, MixingEncoder, Samples, Task
 from hideseek.seek import ATTACKS, describe, run
-from hideseek.seek.averaging import AverageKnown, AverageSearch
-from hideseek.seek.demask import Demask
-from hideseek.seek.linear_inversion import LinearInversion
-from hideseek.seek.mixup_pairs import MixupPairs
-from hideseek.seek.public_search import PublicSearch
+from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
+from hideseek.seek.rows.demask import Demask
+from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.mixup_pairs import MixupPairs
+from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.run import WANTED, check
 from toys import images
 
@@ -131,11 +131,11 @@ def test_the_optimum_takes_public_images_for_its_own() -> None:
 
 
 TASKS = [
-    Task(rows=160, images=160, pixels=625, own=160, together=4, masked=True),
-    Task(rows=3200, images=160, pixels=625, own=160),
-    Task(rows=10_000, images=1000, pixels=3072, public=10_000, own=1000, together=4, channels=3),
-    Task(rows=2000, images=200, pixels=3072, public=1000, own=200, together=4, masked=True, channels=3),
-    Task(rows=50_000, images=50_000, pixels=3072, own=1000, channels=3),
+    Task(items=160, images=160, pixels=625, own=160, images_per_item=4, masked=True),
+    Task(items=3200, images=160, pixels=625, own=160),
+    Task(items=10_000, images=1000, pixels=3072, public=10_000, own=1000, images_per_item=4, channels=3),
+    Task(items=2000, images=200, pixels=3072, public=1000, own=200, images_per_item=4, masked=True, channels=3),
+    Task(items=50_000, images=50_000, pixels=3072, own=1000, channels=3),
 ]
 VARIANTS: dict[str, Attack[Any]] = {
     **ATTACKS,
@@ -160,8 +160,8 @@ def test_more_of_anything_never_costs_less(name: str, task: Task) -> None:
     assert effort(attack, task) > 0
     changes: list[dict[str, Any]] = [{"own": 2 * task.own}, {"public": 2 * task.public}]
     if not name.startswith("linear"):  # which choose another way of solving where that is cheaper
-        changes += [{"pixels": 2 * task.pixels}, {"together": task.together + 1}]
-        changes += [{"rows": 2 * task.rows}, {"rows": 2 * task.rows, "images": 2 * task.images}]
+        changes += [{"pixels": 2 * task.pixels}, {"together": task.images_per_item + 1}]
+        changes += [{"rows": 2 * task.items}, {"rows": 2 * task.items, "images": 2 * task.images}]
     for change in changes:
         assert effort(attack, replace(task, **change)) >= effort(attack, task)
 
@@ -170,7 +170,7 @@ def test_more_of_anything_never_costs_less(name: str, task: Task) -> None:
 @pytest.mark.parametrize(("rounds", "together"), [(1, 2), (10, 2), (10, 4)])
 def test_a_way_of_solving_costs_more_for_more(name: str, rounds: int, together: int) -> None:
     def seconds(count: int, pixels: int) -> float:
-        return effort(ATTACKS[name], Task(count * rounds, count, pixels, own=100, together=together))
+        return effort(ATTACKS[name], Task(count * rounds, count, pixels, own=100, images_per_item=together))
 
     for count in (10, 100, 1000):
         assert seconds(count, 500) < seconds(2 * count, 500)
@@ -229,7 +229,7 @@ def test_a_release_is_as_large_as_it_was_planned() -> None:
         assert planned == Task.of(release)
         assert (planned.rows, planned.images, planned.pixels, planned.channels) == (96, 12, 168, 3)
         assert planned.public == (40 if name in CROSS else 0)
-        assert planned.together == sum(scheme.meets)
+        assert planned.together == sum(scheme.images_per_row)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator
 
-from hideseek.hide import Augmented, InstaHide, Laplace, MixingEncoder, Mixup, PairInstaHide, SingularizedMixup
-from hideseek.hide.singularized_mixup import spread
-from hideseek.randomness import Randomness
-from hideseek.records import EncodedRelease, Samples
+from hideseek.chance import Randomness
+from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
+from hideseek.hide.encoders.singularized_mixup import spread
+from hideseek.records import EncodedRelease, MixingEncoder, Samples
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Effective, Known
-from hideseek.records.secret import MixingSecret
 from hideseek.score.bounds import signal_to_noise
 
 INSTAHIDE = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
@@ -37,7 +37,7 @@ def known(scheme: MixingEncoder, rounds: int, *, labelled: bool, seeded: bool) -
         said.append(
             Known("Moving images before mixing breaks the linear system, not attacks that compare and fuse.", LUO)
         )
-    if labelled and sum(mixing.meets) > 1:
+    if labelled and sum(mixing.images_per_row) > 1:
         said.append(Known("Mixed labels show the classes in a row and, wherever these differ, the weights.", HERE))
     if seeded:
         text = "The keys come from a seed: whoever knows or guesses it takes every mask and all noise off."
@@ -46,7 +46,7 @@ def known(scheme: MixingEncoder, rounds: int, *, labelled: bool, seeded: bool) -
 
 
 def _of_scheme(scheme: MixingEncoder, rounds: int) -> Iterator[tuple[str, str]]:
-    private, public = scheme.meets
+    private, public = scheme.images_per_row
     if isinstance(scheme, Mixup):
         yield "Rows that share an image are found by their inner products, and averaged.", f"{INSTAHIDE}, §2.1"
         if public:
@@ -109,7 +109,7 @@ def effective(release: EncodedRelease, secret: MixingSecret, chance: Randomness)
                 "alpha", scheme.alpha, scheme.scale / size, "the mean size of the noise, in mean sizes of a pixel"
             )
         )
-    together = sum(scheme.meets)
+    together = sum(scheme.images_per_row)
     if together > 1:
         each = float((1 / secret.weights.double().square().sum(1)).mean())
         told.append(Effective("k", float(together), each, "how many equally weighted images a row amounts to, 1 / Σλ²"))

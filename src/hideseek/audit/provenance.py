@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import torch
 
-from hideseek.models.place import device
+from hideseek.device import device
 from hideseek.records.result import Provenance
 
 PACKAGES = ("hideseek", "torch", "numpy", "scipy", "scikit-image", "scikit-learn")

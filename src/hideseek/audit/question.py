@@ -9,11 +9,10 @@ from blake3 import blake3
 
 from hideseek.audit.provenance import without_folders
 from hideseek.audit.store import slug
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.hide import MixingEncoder
-from hideseek.randomness import Randomness
-from hideseek.records import Attack, Samples
-from hideseek.records.result import Described
+from hideseek.records import Attack, MixingEncoder, Samples
+from hideseek.records.result import DatasetSummary
 from hideseek.seek import ATTACKS
 
 CHUNK = 1024  # images that are looked at together
@@ -50,7 +49,7 @@ class Question:
     """Seconds for the whole audit, about."""
     learning: Learning | None = None
     """What to measure accuracies on; None: none are measured."""
-    unlearnt: str = ""
+    why_no_accuracy: str = ""
     """Why not."""
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where the sets came from, for the report: private, public, own."""
@@ -66,13 +65,13 @@ class Question:
             raise BadInput(f"every image is hidden in one round or more, not in {self.rounds}.")
         for start in range(0, len(self.private), CHUNK):
             if not bool(self.private.pixels(slice(start, start + CHUNK)).isfinite().all()):
-                raise BadInput("the private images hold values that are not finite numbers: mend or remove them.")
+                raise BadInput("the private images hold values that are not finite numbers: repair or remove them.")
         if not 0 < self.budget < float("inf"):
             raise BadInput(f"the budget must be some seconds, not {self.budget}.")
 
     def mixed_in(self, scheme: MixingEncoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""
-        return self.public if scheme.meets[1] else None
+        return self.public if scheme.images_per_row.public else None
 
 
 def learning_from(private: Samples, chance: Randomness, public: Samples | None = None) -> tuple[Learning | None, str]:
@@ -92,12 +91,12 @@ def learning_from(private: Samples, chance: Randomness, public: Samples | None =
     return Learning(train, test, public, "the private images"), ""
 
 
-def described(samples: Samples | None, address: str, private: Samples | None = None) -> Described | None:
+def described(samples: Samples | None, address: str, private: Samples | None = None) -> DatasetSummary | None:
     """Describe a set in words and numbers, and count how many of its images are private ones too."""
     if samples is None:
         return None
     overlap = 0 if private is None else shared_images(samples, private)
-    return Described(
+    return DatasetSummary(
         without_folders(address),
         len(samples),
         samples.shape,

@@ -10,23 +10,22 @@ from typing import Any
 
 from blake3 import blake3
 
+from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.known import bound, effective, known
-from hideseek.audit.plan import Plan, make_plan
+from hideseek.audit.planning.plan import Plan, make_plan
+from hideseek.audit.planning.steps import Steps
 from hideseek.audit.provenance import provenance
 from hideseek.audit.question import Question, described
-from hideseek.audit.steps import Steps
 from hideseek.audit.store import opened
 from hideseek.audit.threats import THREATS
-from hideseek.audit.verdicts import verdicts, worst_first
 from hideseek.errors import BadInput
 from hideseek.files import content
-from hideseek.hide import MixingEncoder
-from hideseek.hide.release_files import digest
-from hideseek.hide.schemes import to_json
-from hideseek.records import Samples
-from hideseek.records.result import FORMAT, Accuracy, Audited, Result
+from hideseek.hide.files.release_files import digest
+from hideseek.hide.files.schemes import to_json
+from hideseek.records import MixingEncoder, Samples
+from hideseek.records.result import FORMAT, Accuracy, Result, SchemeResult
 from hideseek.report.checks import flags
-from hideseek.report.page import write_page
+from hideseek.report.page.page import write_page
 from hideseek.report.result_files import write_result
 from hideseek.seek import settings
 
@@ -90,10 +89,10 @@ def _result(steps: Steps, asked: Mapping[str, Any], command: str) -> Result:
     """Take all steps that are not done yet, and put together what they came to; training takes what time is left."""
     question, began = steps.question, datetime.now(UTC).isoformat(timespec="seconds")
     attacked = {name: _audited(steps, name, scheme) for name, scheme in question.schemes.items()}
-    how = steps.lessons()
-    learning, untrained = question.learning, question.unlearnt
+    how = steps.training_plan()
+    learning, why_no_accuracy = question.learning, question.why_no_accuracy
     if learning is not None and how is None:
-        learning, untrained = None, "the budget left no time to train: give a larger --budget."
+        learning, why_no_accuracy = None, "the budget left no time to train: give a larger --budget."
     learnt: dict[str, Accuracy] = {}
     if how is not None:
         learnt[""] = steps.accuracy("vanilla", None, how)
@@ -107,7 +106,7 @@ def _result(steps: Steps, asked: Mapping[str, Any], command: str) -> Result:
         public=described(question.public, question.addresses.get("public", ""), question.private),
         own=described(question.own, question.addresses.get("own", ""), question.private),
         trained_on=described(learning.train, learning.address) if learning else None,
-        untrained=untrained,
+        why_no_accuracy=why_no_accuracy,
         tested_on=len(learning.test) if learning else 0,
         vanilla=learnt.get(""),
         threats=THREATS,
@@ -126,12 +125,12 @@ def _result(steps: Steps, asked: Mapping[str, Any], command: str) -> Result:
     return replace(result, flags=flags(result))
 
 
-def _with_accuracy(scheme: Audited, vanilla: Accuracy | None, own: Accuracy | None) -> Audited:
+def _with_accuracy(scheme: SchemeResult, vanilla: Accuracy | None, own: Accuracy | None) -> SchemeResult:
     lost = vanilla.accuracy.mean - own.accuracy.mean if vanilla and own else None
     return replace(scheme, accuracy=own, lost=lost)
 
 
-def _audited(steps: Steps, name: str, scheme: MixingEncoder) -> Audited:
+def _audited(steps: Steps, name: str, scheme: MixingEncoder) -> SchemeResult:
     """Hide, attack, and sum up one scheme."""
     question = steps.question
     release, secret = steps.hidden(name, scheme)
@@ -140,9 +139,9 @@ def _audited(steps: Steps, name: str, scheme: MixingEncoder) -> Audited:
     facts = effective(release, secret, steps.chance(f"effective {name}"))
     tried = tuple(steps.attack(name, attack, scheme, release, secret) for attack in question.attacks)
     said = verdicts(tried, THREATS, bound(filled, facts))
-    weakest = next((verdict.by for verdict in said if verdict.outcome == "broken"), "")  # the attacker to mend first
+    weakest = next((verdict.by for verdict in said if verdict.outcome == "broken"), "")  # the attacker to repair first
     labelled = question.private.labels.shape[1] > 0
-    return Audited(
+    return SchemeResult(
         name=name,
         summary=(type(scheme).__doc__ or "").partition("\n")[0],
         mechanism=to_json(scheme)["mechanism"],

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from hideseek.records import Attack, EncodedRelease
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Threat
-from hideseek.records.secret import MixingSecret
 
 OUTSIDER = Threat(
     "outsider",

@@ -7,17 +7,16 @@ from scipy.stats import binomtest
 from torch import Tensor
 
 from hideseek.audit.question import Learning
-from hideseek.hide import MixingEncoder
+from hideseek.chance import Randomness
 from hideseek.learn import learn, predict, suited
-from hideseek.models.pace import training_speed
-from hideseek.models.training import Training, automatic
-from hideseek.randomness import Randomness
-from hideseek.records import Samples
+from hideseek.records import MixingEncoder, Samples
 from hideseek.records.result import Accuracy, Range
+from hideseek.train.speed import training_speed
+from hideseek.train.training import Training, automatic
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingPlan:
     """How long everything is trained, vanilla and hidden alike: the same number of steps."""
 
     training: Training
@@ -25,19 +24,19 @@ class Lessons:
     """Encodings of every image that are learnt from, each as often as the others."""
 
 
-def lessons(images: int, rounds: int, epochs: float) -> Lessons:
+def training_plan(images: int, rounds: int, epochs: float) -> TrainingPlan:
     """Choose a training of about so many epochs that is a whole number of passes over the rounds.
 
-    >>> one = lessons(160, 10, 25)
+    >>> one = training_plan(160, 10, 25)
     >>> one.training.epochs, one.rounds
     (20, 10)
-    >>> lessons(160, 100, 7.2).rounds
+    >>> training_plan(160, 100, 7.2).rounds
     7
     """
     usual = automatic(images)
     wanted = max(1, min(int(epochs), usual.epochs))
     used = min(rounds, wanted)
-    return Lessons(replace(usual, epochs=used * max(1, round(wanted / used))), used)
+    return TrainingPlan(replace(usual, epochs=used * max(1, round(wanted / used))), used)
 
 
 def epoch_seconds(learning: Learning, scheme: MixingEncoder | None) -> float:
@@ -47,7 +46,7 @@ def epoch_seconds(learning: Learning, scheme: MixingEncoder | None) -> float:
     return len(train) / speed
 
 
-def measure(learning: Learning, scheme: MixingEncoder | None, how: Lessons, chance: Randomness) -> Accuracy:
+def measure(learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan, chance: Randomness) -> Accuracy:
     """Train on the images, or on what a scheme shares of them, and test on new images, asked plainly."""
     started = time.monotonic()
     train, training = learning.train, how.training

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from hideseek.audit.clock import OutOfTime
-from hideseek.audit.figures import HARM
+from hideseek.audit.findings.figures import HARM
+from hideseek.audit.planning.clock import OutOfTime
 from hideseek.errors import BadInput
 from hideseek.records.result import Figure
 
@@ -18,12 +18,12 @@ def sentence(found: Sequence[Figure], images: int) -> str:
         told = "; ".join(dict.fromkeys(telling))
         return f"{told[:1].upper()}{told[1:]}."
     decisive = [figure for figure in found if figure.decisive]
-    tried = min(decisive, key=lambda figure: 1.0 if figure.doubt is None else figure.doubt, default=None)
+    tried = min(decisive, key=lambda figure: 1.0 if figure.p_value is None else figure.p_value, default=None)
     if tried is None:
         return "Nothing that it claims could be judged."
     if tried.advantage is not None and tried.advantage.low > 0:
-        return f"Better than {tried.best_floor or 'chance'}, but not beyond doubt: {_against(tried)}."
-    return f"Not shown to beat {tried.best_floor or 'chance'}: {_against(tried)}."
+        return f"Better than {tried.best_baseline or 'chance'}, but not beyond p_value: {_against(tried)}."
+    return f"Not shown to beat {tried.best_baseline or 'chance'}: {_against(tried)}."
 
 
 def _worst_first(found: Sequence[Figure]) -> list[Figure]:
@@ -31,18 +31,18 @@ def _worst_first(found: Sequence[Figure]) -> list[Figure]:
 
 
 def _against(figure: Figure) -> str:
-    """Put a figure beside its floor.
+    """Put a figure beside its baseline.
 
     >>> from hideseek.records.result import Range
     >>> one = Range(0.5, 0.4, 0.6, 9)
     >>> _against(Figure("ssim", "Reconstruction", 0, "", True, "", one, {"mean": 0.1}, "mean", None, 0, True, True))
-    'ssim 0.50 (0.40 to 0.60), floor 0.10'
+    'ssim 0.50 (0.40 to 0.60), baseline 0.10'
     """
-    found, floor = figure.found, figure.floors.get(figure.best_floor)
+    found, baseline = figure.found, figure.baselines.get(figure.best_baseline)
     limits = (
         f"{number(found.mean, figure.unit)} ({number(found.low, figure.unit)} to {number(found.high, figure.unit)})"
     )
-    return f"{figure.metric} {limits}" + (f", floor {number(floor, figure.unit)}" if floor is not None else "")
+    return f"{figure.metric} {limits}" + (f", baseline {number(baseline, figure.unit)}" if baseline is not None else "")
 
 
 def number(value: float, unit: str) -> str:
@@ -57,20 +57,20 @@ def number(value: float, unit: str) -> str:
 
 
 def _images(by_name: dict[str, Figure], images: int) -> str:
-    """Say how many images come back, how many are known again, and how alike guesses are: whatever beats its floor."""
+    """Say how many images come back, how many are known again, and how alike guesses are: whatever beats its baseline."""
     told = []
     if (back := _beating(by_name, "recovered")) is not None:
         told.append(f"{number(back.found.mean, 'share')} of its guesses are the private image (correlation ≥ 0.9)")
     if (known := _beating(by_name, "re-identified")) is not None:
         told.append(
             f"{number(known.found.mean, 'share')} of its guesses point to their image among {images:,}"
-            f" ({number(known.floors[known.best_floor], 'share')} by chance)"
+            f" ({number(known.baselines[known.best_baseline], 'share')} by chance)"
         )
     alike = {"fitted-ssim": "SSIM", "absolute-correlation": "correlation of absolute values"}
     for name, words in alike.items():
         if (figure := _beating(by_name, name)) is not None:
-            floor = number(figure.floors[figure.best_floor], "")
-            told.append(f"{words} {number(figure.found.mean, '')} against {floor} without a clue")
+            baseline = number(figure.baselines[figure.best_baseline], "")
+            told.append(f"{words} {number(figure.found.mean, '')} against {baseline} without a clue")
             break
     return ", ".join(told)
 
@@ -81,23 +81,23 @@ def _beating(by_name: dict[str, Figure], name: str) -> Figure | None:
 
 
 def _rows(by_name: dict[str, Figure], images: int) -> str:
-    area, few = by_name["area"], by_name.get("caught@1%")
+    area, few = by_name["auc"], by_name.get("tpr@fpr=0.01")
     caught = f", and finds {number(few.found.mean, 'share')} of them at 1 % false alarms" if few is not None else ""
-    floor = number(area.floors[area.best_floor], "")
-    by = "by chance" if area.best_floor == "chance" else f"by {area.best_floor}"
-    return f"it tells which rows share an image (area {number(area.found.mean, '')}, {floor} {by}{caught})"
+    baseline = number(area.baselines[area.best_baseline], "")
+    by = "by chance" if area.best_baseline == "chance" else f"by {area.best_baseline}"
+    return f"it tells which rows share an image (area {number(area.found.mean, '')}, {baseline} {by}{caught})"
 
 
 def _named(by_name: dict[str, Figure], images: int) -> str:
     figure = by_name["accuracy"]
-    chance = number(figure.floors[figure.best_floor], "share")
-    by = "by chance" if figure.best_floor == "chance" else f"by {figure.best_floor}"
+    chance = number(figure.baselines[figure.best_baseline], "share")
+    by = "by chance" if figure.best_baseline == "chance" else f"by {figure.best_baseline}"
     return f"it says whose encoding a row is in {number(figure.found.mean, 'share')} of rows ({chance} {by})"
 
 
 def _partners(by_name: dict[str, Figure], images: int) -> str:
     figure = by_name["hit@1"]
-    chance = number(figure.floors[figure.best_floor], "share")
+    chance = number(figure.baselines[figure.best_baseline], "share")
     return (
         f"its first guess is a public image of the row in {number(figure.found.mean, 'share')} of rows"
         f" ({chance} by chance)"
@@ -112,7 +112,7 @@ _TELL = {
     "Reconstruction": _images,
     "Links": _rows,
     "Attribution": _named,
-    "Uncovered": _partners,
+    "PublicImagesFound": _partners,
     "Masks": _signs,
 }
 

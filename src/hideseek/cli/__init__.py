@@ -57,7 +57,7 @@ def ended_in_order() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; a mistake that the user can mend is one sentence and a non-zero exit."""
+    """Run a command; a mistake that the user can repair is one sentence and a non-zero exit."""
     verb, *rest = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if verb in ("-h", "--help"):
         print(_overview(), end="")

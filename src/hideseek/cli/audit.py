@@ -12,15 +12,15 @@ import tyro
 
 from hideseek.audit import Learning, Question, audit, learning_from, make_plan
 from hideseek.audit.provenance import without_folders
+from hideseek.chance import Randomness, seeded
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.images import prepared, public_images
 from hideseek.cli.schemes import schemes
 from hideseek.data import DATASETS, load
 from hideseek.errors import BadInput, no_such
-from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
-from hideseek.hide.release_files import digest
-from hideseek.randomness import Randomness, seeded
-from hideseek.records import Samples
+from hideseek.hide import ENCODERS, Augmented, Geometry
+from hideseek.hide.files.release_files import digest
+from hideseek.records import MixingEncoder, Samples
 from hideseek.seek import ATTACKS
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -158,7 +158,7 @@ def _question(asked: Audit[Any], chosen: dict[str, MixingEncoder]) -> Question:
         if not 2 <= asked.sample <= len(whole):
             raise BadInput(f"--sample must be between 2 and the {len(whole):,} images that there are.")
         private = whole.take(chance.permutation(len(whole))[: asked.sample].sort().values)
-    mixes = any(scheme.meets[1] for scheme in chosen.values())
+    mixes = any(scheme.images_per_row.public for scheme in chosen.values())
     if asked.public is not None and not mixes:
         raise BadInput("none of these schemes mixes public images: leave out --public, or audit a cross scheme.")
     public = None if asked.public is None else public_images(asked.public, private, size=asked.size, features=None)

@@ -8,9 +8,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from hideseek.audit import Plan, Question
-from hideseek.audit.budget import in_words
+from hideseek.audit.planning.budget import in_words
 from hideseek.cli.score_table import console
-from hideseek.records.result import Audited, Result
+from hideseek.records.result import Result, SchemeResult
 from hideseek.report.headline import headline, worst_attack
 
 
@@ -30,7 +30,7 @@ def show_plan(plan: Plan, question: Question) -> None:
         screen.print(f"{learning.words}: {in_words(learning.expected)}".capitalize(), highlight=False)
     else:
         screen.print(
-            escape(f"Accuracy is not measured: {question.unlearnt or 'the budget leaves no time for it.'}"),
+            escape(f"Accuracy is not measured: {question.why_no_accuracy or 'the budget leaves no time for it.'}"),
             highlight=False,
         )
     total, budget = in_words(plan.expected), in_words(question.budget)
@@ -69,8 +69,8 @@ def show_result(result: Result, folder: Path) -> None:
         for advice in scheme.advice:
             if advice.helps is not None:
                 screen.print(escape(f"{scheme.name}, {advice.change}: {advice.sentence}"), highlight=False)
-    if result.untrained:
-        screen.print(escape(f"Accuracy was not measured: {result.untrained}"), highlight=False)
+    if result.why_no_accuracy:
+        screen.print(escape(f"Accuracy was not measured: {result.why_no_accuracy}"), highlight=False)
     if result.flags:
         many = f"{len(result.flags)} reasons" if len(result.flags) > 1 else "1 reason"
         screen.print(f"{many} to distrust parts of this audit: see the page.", highlight=False)
@@ -90,7 +90,7 @@ def _verdict(outcome: str) -> str:
     return f"[bold red]{outcome}[/bold red]" if outcome == "broken" else outcome
 
 
-def _accuracy(scheme: Audited) -> str:
+def _accuracy(scheme: SchemeResult) -> str:
     if scheme.accuracy is None:
         return ""
     lost = f" (−{100 * scheme.lost:.1f})" if scheme.lost is not None and scheme.lost >= 0 else ""
@@ -101,7 +101,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _worst(scheme: Audited) -> tuple[str, str]:
+def _worst(scheme: SchemeResult) -> tuple[str, str]:
     worst = worst_attack(scheme)
     if worst is None:
         return "", ""

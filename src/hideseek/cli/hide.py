@@ -7,13 +7,13 @@ from typing import Any, Generic, Literal, TypeVar
 
 import tyro
 
+from hideseek.chance import secure, seeded
 from hideseek.cli.images import public_images, training_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
-from hideseek.hide import ENCODERS, Augmented, Geometry, MixingEncoder
-from hideseek.hide.release_files import Given, write_release
-from hideseek.randomness import secure, seeded
-from hideseek.records import Samples
+from hideseek.hide import ENCODERS, Augmented, Geometry
+from hideseek.hide.files.release_files import Given, write_release
+from hideseek.records import MixingEncoder, Samples
 
 S = TypeVar("S", bound=MixingEncoder)
 

@@ -38,7 +38,7 @@ def extractor(name: str):  # type: ignore[no-untyped-def]
 
     if name == "efficientnet-lite0":
         return features.efficientnet_lite0()
-    from hideseek.models.trained import read_model
+    from hideseek.train.trained import read_model
 
     trained, _ = read_model(Path(name))
     return features.own_extractor(trained.network, trained.shape, trained.normalisation)

@@ -8,21 +8,21 @@ from typing import Any, Generic, Literal, TypeVar
 
 import tyro
 
+from hideseek.chance import secure, seeded
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.data import load
 from hideseek.errors import BadInput, no_such
 from hideseek.files import explained, must_be_new, new_file
-from hideseek.hide import ENCODERS, MixingEncoder
-from hideseek.hide.release_files import read_release
-from hideseek.hide.schemes import to_json
-from hideseek.learn import Keeping, Learnt, PrivateSGD, learn, suited
+from hideseek.hide import ENCODERS
+from hideseek.hide.files.release_files import read_release
+from hideseek.hide.files.schemes import to_json
+from hideseek.learn import Learnt, PrivateSGD, RunFolder, learn, suited
 from hideseek.learn.train import CHECKPOINT
-from hideseek.models.place import here
-from hideseek.models.trained import MODEL, write_model
-from hideseek.models.training import RECIPES, Training, automatic
-from hideseek.randomness import secure, seeded
-from hideseek.records import EncodedRelease, Samples
-from hideseek.report.curve import draw_curve
+from hideseek.records import EncodedRelease, MixingEncoder, Samples
+from hideseek.report.training_curve import draw_curve
+from hideseek.train.trained import MODEL, write_model
+from hideseek.train.training import RECIPES, Training, automatic
+from hideseek.train.worker import this_worker
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def train(asked: Learn[Any]) -> None:
         public = public_images(asked.public, samples, size=asked.size, features=asked.features)
     test = _test(asked, samples)
     model = asked.model or suited(samples, source.scheme if isinstance(source, EncodedRelease) else encoder, privacy)
-    first = here().first
+    first = this_worker().first
     if first and test is None:
         print("There is no --test set: how well the model does on new images will not be known.")
     try:
@@ -147,7 +147,7 @@ def train(asked: Learn[Any]) -> None:
             privacy=privacy,
             test=test,
             chance=secure() if asked.seed is None else seeded(asked.seed),
-            keeping=Keeping(asked.out, asked.resume, asked.checkpoint_every),
+            run_folder=RunFolder(asked.out, asked.resume, asked.checkpoint_every),
             on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
         )
         if first:

@@ -12,16 +12,16 @@ import tyro
 from jaxtyping import Float
 from torch import Tensor
 
+from hideseek.chance import secure, seeded
 from hideseek.cli.images import prepared, public_images
 from hideseek.data import load
 from hideseek.data.folder import image_files, load_files
 from hideseek.errors import BadInput
 from hideseek.files import new_file
-from hideseek.hide.schemes import from_json
+from hideseek.hide.files.schemes import from_json
 from hideseek.learn import accuracy, predict
-from hideseek.models.trained import MODEL, Trained, read_model
-from hideseek.randomness import secure, seeded
 from hideseek.records import Encoder, Samples
+from hideseek.train.trained import MODEL, Trained, read_model
 
 
 @dataclass(frozen=True)

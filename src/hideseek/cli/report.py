@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from hideseek.report.headline import headline
-from hideseek.report.page import write_page
+from hideseek.report.page.page import write_page
 from hideseek.report.result_files import read_result
 
 

@@ -5,8 +5,9 @@ import json
 from collections.abc import Mapping
 
 from hideseek.errors import BadInput, no_such
-from hideseek.hide import ENCODERS, MixingEncoder
-from hideseek.hide.schemes import from_json, to_json
+from hideseek.hide import ENCODERS
+from hideseek.hide.files.schemes import from_json, to_json
+from hideseek.records import MixingEncoder
 
 
 def schemes(text: str) -> dict[str, MixingEncoder]:

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import tyro
 
+from hideseek.chance import seeded
 from hideseek.cli.score_table import show, show_failed
 from hideseek.errors import BadInput, no_such
 from hideseek.files import new_file
-from hideseek.hide.secret_files import read_secret
-from hideseek.randomness import seeded
+from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Reconstruction
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report import Row, contact_sheet
 from hideseek.score.gallery import gallery
 from hideseek.score.judge import judge, to_json
@@ -29,8 +29,8 @@ FORMAT = 1
 class Score:
     """Judge what an attack found by the truth, and say whether it is more than nothing.
 
-    Beside every score stand its floors: what someone scores who found nothing and answers with the mean image, with
-    another image of the class, or at random. An attack beats its floor if it does better than the best of them, image
+    Beside every score stand its baselines: what someone scores who found nothing and answers with the mean image, with
+    another image of the class, or at random. An attack beats its baseline if it does better than the best of them, image
     by image, with 95 % confidence: it leaks. That it does not beat it proves little: another attack may.
 
     Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
@@ -49,7 +49,7 @@ class Score:
     json: Path | None = None
     """Write all figures to this file; by default to score.json beside the evidence."""
     seed: int = 0
-    """Floors and intervals are drawn from this number."""
+    """Baselines and intervals are drawn from this number."""
 
 
 @dataclass

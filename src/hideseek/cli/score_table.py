@@ -13,7 +13,7 @@ from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
 from hideseek.score.metrics import METRICS
 
-WIDE = 120  # columns that all floors need
+WIDE = 120  # columns that all baselines need
 WIDTH = 160  # columns, where the output is not a terminal
 
 
@@ -47,16 +47,16 @@ def console() -> Console:
 
 
 def _table(scores: list[Score], wide: bool) -> Table:
-    """Draw the scores of one claim beside all floors, or beside the best where the terminal is narrow."""
-    floors = list(dict.fromkeys(floor for score in scores for floor in score.floors)) if wide else []
+    """Draw the scores of one claim beside all baselines, or beside the best where the terminal is narrow."""
+    baselines = list(dict.fromkeys(baseline for score in scores for baseline in score.baselines)) if wide else []
     kind = METRICS[scores[0].metric].of.__name__
     counts = " or ".join(f"{count:,}" for count in sorted({len(score.values) for score in scores}))
     title = f"{kind} of {counts}; the attacker wants ↑ high, ↓ low"
     table = Table(title=title, title_justify="left", title_style="", header_style="", box=box.SIMPLE_HEAD)
     table.add_column("metric", no_wrap=True)
     table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
-    for floor in floors or ["best floor"]:
-        table.add_column(floor, justify="right", max_width=12)
+    for baseline in baselines or ["best baseline"]:
+        table.add_column(baseline, justify="right", max_width=12)
     table.add_column("verdict")
     for score in scores:
         metric = METRICS[score.metric]
@@ -66,14 +66,14 @@ def _table(scores: list[Score], wide: bool) -> Table:
         table.add_row(
             f"{score.metric}{unit} {'↑' if metric.higher_is_better else '↓'}",
             f"[bold]{_number(found.mean, metric.unit)}[/bold]  {escape(limits)}",
-            *(_floor(score.floors.get(floor), metric.unit) for floor in floors or [score.best_floor]),
+            *(_baseline(score.baselines.get(baseline), metric.unit) for baseline in baselines or [score.best_baseline]),
             f"[bold]{_verdict(score)}[/bold]" if score.beats else _verdict(score),
         )
     return table
 
 
-def _floor(floor: Interval | None, unit: str) -> str:
-    return "" if floor is None else _number(floor.mean, unit)
+def _baseline(baseline: Interval | None, unit: str) -> str:
+    return "" if baseline is None else _number(baseline.mean, unit)
 
 
 def _number(value: float, unit: str) -> str:
@@ -90,15 +90,15 @@ def _number(value: float, unit: str) -> str:
 def _verdict(score: Score) -> str:
     """Say in words whether the attack found anything.
 
-    A floor is beaten image by image: means whose intervals overlap may still differ surely.
+    A baseline is beaten image by image: means whose intervals overlap may still differ surely.
     """
     if score.advantage is None:
-        return "no floor to compare with"
+        return "no baseline to compare with"
     if score.beats:
-        return "beats its floor"
+        return "beats its baseline"
     if score.advantage.count < FEWEST:
         return "too few images to say"
-    return f"no better than {score.best_floor}"
+    return f"no better than {score.best_baseline}"
 
 
 def _notes(scores: Iterable[Score]) -> list[str]:

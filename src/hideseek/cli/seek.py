@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 
 import tyro
 
+from hideseek.chance import Randomness, secure, seeded
 from hideseek.cli.images import public_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder
-from hideseek.hide.release_files import read_release, release_digest, with_public
-from hideseek.randomness import Randomness, secure, seeded
+from hideseek.hide.files.release_files import read_release, release_digest, with_public
 from hideseek.records import Attack, EncodedRelease
 from hideseek.report.evidence_sheet import evidence_sheet
 from hideseek.seek import ATTACKS, describe, settings

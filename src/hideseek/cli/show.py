@@ -10,8 +10,8 @@ from PIL import Image
 
 from hideseek.errors import BadInput
 from hideseek.files import new_file
-from hideseek.hide.release_files import read_release
-from hideseek.hide.schemes import to_json
+from hideseek.hide.files.release_files import read_release
+from hideseek.hide.files.schemes import to_json
 from hideseek.records import EncodedRelease
 from hideseek.report import Row, contact_sheet
 

@@ -62,7 +62,7 @@ def to_labels(stored: NDArray[Any], name: str, width: int) -> Float[Tensor, "n c
             )
         return one_hot(ids, max(width, int(ids.max()) + 1))
     if not (np.isfinite(stored).all() and (stored >= 0).all() and (stored.sum(1) <= 1 + _ROUNDING).all()):
-        raise BadInput(f"{name} holds soft labels that are negative, not finite or sum to more than 1; mend them.")
+        raise BadInput(f"{name} holds soft labels that are negative, not finite or sum to more than 1; repair them.")
     return torch.from_numpy(stored.astype(np.float32))
 
 

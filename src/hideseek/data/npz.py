@@ -121,7 +121,7 @@ def _check_floats(images: NDArray[Any], name: str) -> None:
     for rows in chunks(len(images), math.prod(images.shape[1:]) * images.itemsize):
         low, high = float(images[rows].min()), float(images[rows].max())
         if not (abs(low) <= _LARGEST and abs(high) <= _LARGEST):  # false for NaN too
-            raise BadInput(f"{name} holds values that are not finite (NaN or infinity); mend or drop those images.")
+            raise BadInput(f"{name} holds values that are not finite (NaN or infinity); repair or drop those images.")
         lowest, highest = min(lowest, low), max(highest, high)
     if images.shape[2:] != (1, 1) and lowest >= 0 and 2 < highest <= 255:
         raise BadInput(f"{name} holds floats up to {highest:g}; divide them by 255, or store them as uint8.")

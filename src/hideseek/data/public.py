@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from hideseek.chance import seeded
 from hideseek.data import members
 from hideseek.data.cache import cache_folder, keep
 from hideseek.data.labels import unlabelled
@@ -17,7 +18,6 @@ from hideseek.data.shaping import Size, height_and_width, luma
 from hideseek.data.store import allocate, chunks
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.randomness import seeded
 from hideseek.records import Samples
 
 EACH = 10  # crops of an image

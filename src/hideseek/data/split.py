@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.randomness import Randomness
 from hideseek.records import Samples
 
 _DRAWS = 100  # of a Dirichlet split before giving up

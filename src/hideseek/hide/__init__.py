@@ -1,14 +1,14 @@
 """Hiding: what a release is made by. A new scheme is one file and one line here."""
 
-from hideseek.hide.augmented import Augmented
-from hideseek.hide.encoder import MixingEncoder
-from hideseek.hide.geometry import Geometry
-from hideseek.hide.instahide import InstaHide, PairInstaHide
-from hideseek.hide.mixup import Mixup
-from hideseek.hide.noise import Laplace
-from hideseek.hide.singularized_mixup import SingularizedMixup
+from hideseek.hide.encoders.augmented import Augmented
+from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.instahide import InstaHide, PairInstaHide
+from hideseek.hide.encoders.laplace import Laplace
+from hideseek.hide.encoders.mixup import Mixup
+from hideseek.hide.encoders.singularized_mixup import SingularizedMixup
+from hideseek.hide.mixing.geometry import Geometry
 
-ENCODERS: dict[str, MixingEncoder] = {
+ENCODERS: dict[str, RecipeEncoder] = {
     "mixup": Mixup(),
     "mixup-cross": Mixup(k=4, k_private=1),  # InstaHide §2.2: one private image among public ones
     "instahide-inside": InstaHide(k=4),
@@ -29,8 +29,8 @@ __all__ = [
     "Geometry",
     "InstaHide",
     "Laplace",
-    "MixingEncoder",
     "Mixup",
     "PairInstaHide",
+    "RecipeEncoder",
     "SingularizedMixup",
 ]

@@ -2,6 +2,6 @@
 
 from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.private_sgd import PrivateSGD
-from hideseek.learn.train import Keeping, Learnt, learn, suited
+from hideseek.learn.train import Learnt, RunFolder, learn, suited
 
-__all__ = ["Keeping", "Learnt", "PrivateSGD", "accuracy", "learn", "predict", "suited"]
+__all__ = ["Learnt", "PrivateSGD", "RunFolder", "accuracy", "learn", "predict", "suited"]

@@ -9,10 +9,10 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.models.place import Place
-from hideseek.randomness import Randomness
 from hideseek.records import Encoder, Samples
+from hideseek.train.worker import Worker
 
 PIECE = 1 << 22  # pixels that are encoded at a time: 16 MiB of floats, which malloc hands out again untouched
 
@@ -90,9 +90,9 @@ def again(stream: Randomness) -> Randomness:
     return Randomness(stream.key, stream.seed)
 
 
-def streams(chance: Randomness, epochs: int, place: Place) -> tuple[Randomness, ...]:
+def streams(chance: Randomness, epochs: int, worker: Worker) -> tuple[Randomness, ...]:
     """Draw a stream for every epoch, the same in all processes that train together."""
-    keys = place.agreed(chance.bytes(32 * epochs))
+    keys = worker.agreed(chance.bytes(32 * epochs))
     return tuple(Randomness(keys[32 * i : 32 * (i + 1)], chance.seed) for i in range(epochs))
 
 
@@ -106,9 +106,9 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
             yield item  # type: ignore[misc]
 
 
-def one_seed(chance: Randomness, place: Place) -> int:
+def one_seed(chance: Randomness, worker: Worker) -> int:
     """Draw a seed for what is no secret, the same in all processes that train together."""
-    return int.from_bytes(place.agreed(chance.bytes(6)), "little")
+    return int.from_bytes(worker.agreed(chance.bytes(6)), "little")
 
 
 def needs_classes(samples: Samples) -> None:

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from hideseek.chance import Randomness, secure
 from hideseek.errors import BadInput
-from hideseek.models.place import here
-from hideseek.models.trained import Trained
 from hideseek.progress import track
-from hideseek.randomness import Randomness, secure
 from hideseek.records import Encoder, Samples
+from hideseek.train.trained import Trained
+from hideseek.train.worker import this_worker
 
 BATCH = 256  # images that go through the network at a time
 CHUNK = 1 << 24  # pixels that are encoded at a time
@@ -51,7 +51,7 @@ def _asked(
     """Give the softmax of every image, prepared chunk by chunk; chunks are equal, so that each has partners enough."""
     if not len(images):
         return torch.empty(0, len(trained.classes))
-    device = here().device
+    device = this_worker().device
     network = trained.network.eval().to(device)
     chunks = min(len(images), -(-len(images) * math.prod(images.shape) // CHUNK))
     answers = []

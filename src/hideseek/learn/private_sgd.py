@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.learn.batches import again, full_batches
-from hideseek.models.training import Training
-from hideseek.randomness import Randomness
 from hideseek.records import Samples
+from hideseek.train.training import Training
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import torch
 from blake3 import blake3
 from torch import nn
 
+from hideseek.chance import Randomness, secure, seeded
 from hideseek.errors import BadInput
 from hideseek.files import content, new_file
 from hideseek.learn.batches import Reencoded, Shuffled, needs_classes, one_seed, streams
@@ -18,13 +19,12 @@ from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.objective import classification
 from hideseek.learn.private_sgd import NoiseSource, PrivateSGD, Sampled, quietly
 from hideseek.models import build
-from hideseek.models.checkpoint import Checkpoints, seed_of
-from hideseek.models.fit import Batches, fit
-from hideseek.models.place import Place, here, torch_seed
-from hideseek.models.trained import Trained, class_names
-from hideseek.models.training import Training
-from hideseek.randomness import Randomness, secure, seeded
 from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.train.checkpoint import Checkpoints, seed_of
+from hideseek.train.fit import Batches, fit
+from hideseek.train.trained import Trained, class_names
+from hideseek.train.training import Training
+from hideseek.train.worker import Worker, this_worker, torch_seed
 
 CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
 
@@ -42,7 +42,7 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class RunFolder:
     """A folder for a training's checkpoints and metrics, and whether to go on with what is there."""
 
     folder: Path
@@ -61,7 +61,7 @@ def learn(
     privacy: PrivateSGD | None = None,
     test: Samples | None = None,
     chance: Randomness | None = None,
-    keeping: Keeping | None = None,
+    run_folder: RunFolder | None = None,
     on_epoch: Callable[[dict[str, float]], None] = lambda _: None,
 ) -> Learnt:
     """Train a model by its name in MODELS.
@@ -73,25 +73,25 @@ def learn(
     `test` images are asked about plainly after every epoch. `chance` is secure unless a study gives a seed.
     """
     samples = source.encoded if isinstance(source, EncodedRelease) else source
-    place, chance = here(), chance or secure()
-    _check(source, encoder, privacy, training, place)
+    worker, chance = this_worker(), chance or secure()
+    _check(source, encoder, privacy, training, worker)
     needs_classes(samples)
-    path = None if keeping is None else keeping.folder / CHECKPOINT
+    path = None if run_folder is None else run_folder.folder / CHECKPOINT
     resumed = path is not None and path.exists()
-    if resumed and keeping and not keeping.resume:
-        raise BadInput(f"a training was begun in {keeping.folder}: go on with --resume, or choose another folder.")
-    seed = one_seed(chance, place)  # drawn in any case, so that what follows is the same
+    if resumed and run_folder and not run_folder.resume:
+        raise BadInput(f"a training was begun in {run_folder.folder}: go on with --resume, or choose another folder.")
+    seed = one_seed(chance, worker)  # drawn in any case, so that what follows is the same
     seed = seed_of(path) if path and resumed else seed
     scheme = source.scheme if isinstance(source, EncodedRelease) else encoder
     if encoder is not None:
-        scheme = encoder.filled(samples, public, chance)
+        scheme = encoder.with_estimates(samples, public, chance)
     with torch_seed(seed):
         network = build(model, samples.shape, samples.labels.shape[1])
-    _check_share(network, training, place)
+    _check_share(network, training, worker)
     trained = Trained(network, model, samples.shape, class_names(samples), samples.normalisation, seed=chance.seed)
     if test is not None:
         _check_test(trained, test)
-    batches = _batches(samples, public, encoder and scheme, privacy, training, chance, seed, place)
+    batches = _batches(samples, public, encoder and scheme, privacy, training, chance, seed, worker)
     wrapped: Any = network
     optimiser, layout = None, torch.channels_last
     if privacy and isinstance(batches, Sampled):
@@ -99,14 +99,14 @@ def learn(
         layout = torch.contiguous_format  # as Opacus lays out gradients
 
     def after_epoch(history: list[dict[str, float]]) -> None:
-        if not place.first:
+        if not worker.first:
             return
         if test is not None:
             history[-1]["test_accuracy"] = accuracy(predict(trained, test), test.labels)
         if privacy:
             history[-1]["epsilon"] = privacy.spent(len(samples), training, len(history) * batches.steps)
-        if keeping:
-            with new_file(keeping.folder / METRICS) as file:
+        if run_folder:
+            with new_file(run_folder.folder / METRICS) as file:
                 file.write("".join(json.dumps(epoch) + "\n" for epoch in history).encode())
         on_epoch(history[-1])
 
@@ -118,9 +118,9 @@ def learn(
             classification(augment=training.augment),
             training,
             seed=seed,
-            place=place,
+            worker=worker,
             optimiser=optimiser,
-            checkpoints=Checkpoints(path, keeping.every, owner) if path and keeping else None,
+            checkpoints=Checkpoints(path, run_folder.every, owner) if path and run_folder else None,
             layout=layout,
             mixed=privacy is None,  # clipping must be exact
             after_epoch=after_epoch,
@@ -148,15 +148,15 @@ def _batches(
     training: Training,
     chance: Randomness,
     seed: int,
-    place: Place,
+    worker: Worker,
 ) -> Batches:
     """Choose what the epochs are made of; only keys need chance, an order of batches is no secret."""
     if encoder is not None:
-        keys = streams(chance, training.epochs, place)
-        return Reencoded(samples, public, encoder, training.batch, keys, alongside=place.device.type != "cpu")
+        keys = streams(chance, training.epochs, worker)
+        return Reencoded(samples, public, encoder, training.batch, keys, alongside=worker.device.type != "cpu")
     if privacy is not None:
-        return Sampled(samples, training.batch, streams(chance, training.epochs, place), NoiseSource(chance))
-    return Shuffled(samples, training.batch, streams(seeded(seed), training.epochs, place))
+        return Sampled(samples, training.batch, streams(chance, training.epochs, worker), NoiseSource(chance))
+    return Shuffled(samples, training.batch, streams(seeded(seed), training.epochs, worker))
 
 
 def _check(
@@ -164,17 +164,19 @@ def _check(
     encoder: Encoder | None,
     privacy: PrivateSGD | None,
     training: Training,
-    place: Place,
+    worker: Worker,
 ) -> None:
     """Refuse what cannot go together."""
     if isinstance(source, EncodedRelease) and (encoder or privacy):
         raise BadInput("a release is hidden already: train on it as it is, or on the private images themselves.")
     if encoder and privacy:
         raise BadInput("DP-SGD trains on plain images: choose either a scheme or DP-SGD.")
-    if privacy and place.world > 1:
+    if privacy and worker.world > 1:
         raise BadInput("DP-SGD runs in one process here: start it without torchrun.")
-    if training.batch % place.world:
-        raise BadInput(f"a batch of {training.batch} cannot be shared evenly among {place.world} processes: change it.")
+    if training.batch % worker.world:
+        raise BadInput(
+            f"a batch of {training.batch} cannot be shared evenly among {worker.world} processes: change it."
+        )
 
 
 def _check_test(trained: Trained, test: Samples) -> None:
@@ -185,9 +187,9 @@ def _check_test(trained: Trained, test: Samples) -> None:
         raise BadInput("there are no labelled images to test with: name some, or leave --test out.")
 
 
-def _check_share(network: nn.Module, training: Training, place: Place) -> None:
+def _check_share(network: nn.Module, training: Training, worker: Worker) -> None:
     normed = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules())
-    if normed and training.batch // place.world < 2:
+    if normed and training.batch // worker.world < 2:
         raise BadInput("this network has BatchNorm, which needs at least two images at a time: raise --batch.")
 
 

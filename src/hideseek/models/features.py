@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from hideseek.device import device
 from hideseek.errors import BadInput
 from hideseek.models.classifier import Shape
-from hideseek.models.place import device
 from hideseek.progress import track
 from hideseek.records import Normalisation, Samples
 

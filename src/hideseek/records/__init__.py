@@ -1,28 +1,44 @@
 """The records that pass through the verbs, and the contracts of those who make them.
 
-`secret` is not re-exported: who needs the truth says so by its full name.
+`secret` and `mixing_secret` are not re-exported: who needs the ground truth says so by its full name.
 """
 
-from hideseek.records.attack import Attack, Task
-from hideseek.records.claims import Attribution, Claim, Links, Masks, Reconstruction, Uncovered
-from hideseek.records.encoder import Encoder
+from hideseek.records.attack import Attack
+from hideseek.records.claims import Attribution, Claim, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records.encoded_release import EncodedRelease
+from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
-from hideseek.records.release import EncodedRelease, Release
+from hideseek.records.mixing_encoder import ImagesPerRow, MixingEncoder, RowNoise
+from hideseek.records.refusal import Reason, Refusal, Refused
+from hideseek.records.release import Contents, Release
 from hideseek.records.samples import Normalisation, Samples
+from hideseek.records.task import Task
 
 __all__ = [
     "Attack",
     "Attribution",
+    "Bound",
+    "Change",
+    "ChangeKind",
     "Claim",
+    "Contents",
+    "Effective",
     "EncodedRelease",
     "Encoder",
     "Evidence",
+    "ImagesPerRow",
+    "Known",
     "Links",
     "Masks",
+    "MixingEncoder",
     "Normalisation",
+    "PublicImagesFound",
+    "Reason",
     "Reconstruction",
+    "Refusal",
+    "Refused",
     "Release",
+    "RowNoise",
     "Samples",
     "Task",
-    "Uncovered",
 ]

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from jaxtyping import Float, Int, Int8
 from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Claim(ABC):  # noqa: B024 (a kind of thing, told apart by its subclasses)
-    """One thing that an attack says about the private images or the keys."""
+class Claim(ABC):
+    """One thing that an attack says about the private images or the keys; each kind has a name, in files and reports."""
+
+    kinds: ClassVar[dict[str, type[Claim]]] = {}
+    """Every kind of claim by its name."""
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, name: str = "") -> None:
+        """Take note of a kind that has a name of its own."""
+        if name:
+            cls.name = name
+            cls.kinds[name] = cls
 
 
 @dataclass(frozen=True)
-class Reconstruction(Claim):
+class Reconstruction(Claim, name="reconstruction"):
     """These are private images.
 
-    `about` says which: the row of the release that holds it (`rows`), or the image's place in the private set, for an
-    attacker who knows who met whom (`images`); without an order (`any`) the judge matches guesses to images one to one.
+    `about` says which, by `of`:
+    - `items`: an item of the release, a row or an update, that holds the image; of several images in the item, the
+      guess is judged by the one that it is most like;
+    - `batches`: the same, where all guesses about one item are different images of it: they are matched one to one to
+      the images of that item, and to no others;
+    - `images`: the image's place in the private set, for an attacker who knows who was mixed with whom;
+    - `any`: no order; guesses are matched one to one to all private images.
     """
 
     images: Float[Tensor, "guesses c h w"]
     about: Int[Tensor, " guesses"]
-    of: Literal["rows", "images", "any"] = "rows"
+    of: Literal["items", "batches", "images", "any"] = "items"
 
 
 @dataclass(frozen=True)
-class Uncovered(Claim):
+class PublicImagesFound(Claim, name="public-images"):
     """These public images are in this row, the likeliest first.
 
     `among` is the number of public images. `scores` are comparable within a row; `complete` says that the first
@@ -44,8 +59,8 @@ class Uncovered(Claim):
 
 
 @dataclass(frozen=True)
-class Links(Claim):
-    """These two rows share a private image: the higher the score, the surer."""
+class Links(Claim, name="links"):
+    """These two items share a private image: the higher the score, the surer."""
 
     first: Int[Tensor, " pairs"]
     second: Int[Tensor, " pairs"]
@@ -53,7 +68,7 @@ class Links(Claim):
 
 
 @dataclass(frozen=True)
-class Masks(Claim):
+class Masks(Claim, name="masks"):
     """These are the signs of a row's mask, σ, one for every pixel and channel."""
 
     rows: Int[Tensor, " guesses"]
@@ -61,7 +76,7 @@ class Masks(Claim):
 
 
 @dataclass(frozen=True)
-class Attribution(Claim):
+class Attribution(Claim, name="attribution"):
     """This row was made for one of these private images: the higher the score, the likelier."""
 
     rows: Int[Tensor, " queries"]

@@ -1,59 +1,138 @@
-"""The contract of everything that hides images."""
+"""The contract of every way to share images: what it does, and what is known of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxtyping import Float
-from torch import Tensor
-
 if TYPE_CHECKING:
-    from hideseek.randomness import Randomness
-    from hideseek.records.release import EncodedRelease
+    from hideseek.chance import Randomness
+    from hideseek.records.release import Release
     from hideseek.records.samples import Samples
-    from hideseek.records.secret import MixingSecret
+    from hideseek.records.secret import Secret
+    from hideseek.records.task import Task
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a configuration without running anything."""
+
+    statement: str
+    citation: str
+
+
+@dataclass(frozen=True)
+class Effective:
+    """A parameter as it was stated, and what it comes to in what is shared."""
+
+    name: str
+    stated: float
+    effective: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is proved of a scheme: a quantity is at most this; and what the theorem does not say."""
+
+    theorem: str
+    quantity: str
+    value: float
+    limits: str
+
+
+class ChangeKind(StrEnum):
+    """What may be changed where a scheme is broken."""
+
+    FEWER_ROUNDS = "fewer-rounds"
+    MORE_NOISE = "more-noise"
+    OTHER_SCHEME = "other-scheme"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a scheme: the parameter, its value before and after, and what the change costs."""
+
+    kind: ChangeKind
+    parameter: str
+    before: float | None
+    after: float
+    scheme: str = ""
+    """The other scheme, by its name."""
+    cost: str = ""
+    """What the change is known to cost, with its source; empty: nothing is known."""
 
 
 class Encoder(ABC):
     """A frozen dataclass whose fields are its hyperparameters; `hide` runs it.
 
-    `encodings` does the same for those who train on the fly and keep nothing; `queries` encodes what a model is asked.
-
-    Every call draws fresh keys: to re-encode for the next epoch is to call again. The release's `scheme` is the
-    encoder with all that was estimated from the private images filled in, so an attacker can make encodings like it.
+    Every call draws fresh keys: to re-encode for the next epoch is to call again. The file of a mechanism also holds
+    what is known of it: weak cases that a working attack must break, published facts, stronger settings, and the
+    effective values of its parameters.
     """
 
     @property
-    @abstractmethod
-    def masked(self) -> bool:
-        """Tell whether signs are flipped at random, so that only absolute values are known."""
-
-    @property
-    @abstractmethod
-    def meets(self) -> tuple[int, int]:
-        """Tell how many private and how many public images meet in a row."""
+    def mixes_public(self) -> bool:
+        """Tell whether public images are mixed in, and must be given."""
+        return False
 
     @abstractmethod
     def hide(
         self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
-    ) -> tuple[EncodedRelease, MixingSecret]:
-        """Encode every private image once a round, in a fresh random order."""
+    ) -> tuple[Release, Secret]:
+        """Share every private image once a round."""
 
     @abstractmethod
-    def filled(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:
+    def write(
+        self,
+        private: Samples,
+        public: Samples | None,
+        chance: Randomness,
+        folder: Path,
+        secret: Path,
+        rounds: int = 1,
+    ) -> None:
+        """Do as `hide` does, into a folder for the release and a file for the secret; whole or not at all."""
+
+    @abstractmethod
+    def read(self, folder: Path, secret: Path, public: Samples | None) -> tuple[Release, Secret]:
+        """Read what `write` wrote, after checking it."""
+
+    @abstractmethod
+    def planned_size(
+        self, private: Samples, public: Samples | None = None, own: Samples | None = None, rounds: int = 1
+    ) -> Task:
+        """Tell how large the release of some images will be."""
+
+    def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:
         """Give the encoder with all filled in that it estimates from the private images: the scheme of its releases."""
+        return self
+
+    @property
+    def weak_kind(self) -> str:
+        """Name the weak cases: schemes with the same name share them."""
+        return f"{type(self).__name__}-{'public' if self.mixes_public else 'private'}"
 
     @abstractmethod
-    def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
-        """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Give schemes like this one that hide nothing from an attack that works, one after another."""
 
-    @abstractmethod
-    def queries(
-        self, pool: Samples | None, public: Samples | None, chance: Randomness
-    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
-        """Give the function that encodes images to be asked about: each once, in their order, under fresh keys.
+    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
+        """Say what is known of this configuration, with citations."""
+        return ()
 
-        Partners come from the pool and from the public images; without a pool, the images are each other's partners.
-        """
+    def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:
+        """Give what could be changed: the change, the scheme after it, and its rounds."""
+        yield from ()
+
+    def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
+        """Measure what the stated parameters come to in a release of this scheme."""
+        return ()
+
+    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
+        """Say what is proved of the scheme, given its effective values."""
+        return None

@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.records.samples import Samples
 
 if TYPE_CHECKING:
-    from hideseek.records.encoder import Encoder
+    from hideseek.chance import Randomness
+    from hideseek.records.task import Task
 
 
 @dataclass(frozen=True)
-class Release(ABC):  # noqa: B024 (a kind of thing, told apart by its subclasses)
+class Contents:
+    """What a release holds, in counts: what an attacker is said to have known."""
+
+    item: str
+    """What one item is called: encoding, update."""
+    items: int
+    labelled: bool = False
+    public: int = 0
+    own: int = 0
+
+
+@dataclass(frozen=True)
+class Release(ABC):
     """What an attacker sees. What he also has is a field of it, never a flag of the attack."""
 
+    withheld: ClassVar[tuple[str, ...]] = ()
+    """Fields that are None unless the attacker is a stronger one, who is given them by `Secret.reveal`."""
 
-@dataclass(frozen=True)
-class EncodedRelease(Release):
-    """Encoded images with their mixed labels, and all that is public about them.
-
-    Where every image was encoded several times, the rounds follow each other, each in an order of its own: n rows of
-    the first, n of the second. `weights`, `sources` and `own` are for studies of an attacker who knows more.
-    """
-
-    encoded: Samples
-    scheme: Encoder  # Kerckhoffs: parameters are public, keys are not
-    public: Samples | None = None  # the public images that were mixed in
-    rounds: int = 1  # how often every image was encoded
-    weights: Float[Tensor, "n k"] | None = None  # λ, those of the private images first
-    sources: Int[Tensor, "n known"] | None = None  # the places in the private set of a row's images, or the first few
-    own: Samples | None = None  # the attacker's own images, like the private ones, to try things on
-    seed: int | None = None  # set: made for a reproducible study, its keys are anyone's to draw again
+    own: Samples | None = field(default=None, kw_only=True)
+    """The attacker's own images, like the private ones, to try things on."""
+    seed: int | None = field(default=None, kw_only=True)
+    """Set: made for a reproducible study, its keys are anyone's to draw again."""
 
     @property
     def reproducible(self) -> bool:
         """Tell whether the keys came from a seed; such a release protects nothing."""
         return self.seed is not None
+
+    @abstractmethod
+    def size(self) -> Task:
+        """Count what is there."""
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """Say what it holds."""
+
+    @abstractmethod
+    def as_noise(self, chance: Randomness) -> Self:
+        """Give the same release with noise of the same scale in place of what was shared."""
+
+    def picture(self, item: int) -> Float[Tensor, "c h w"] | None:
+        """Give what an item looks like; None where it is no picture."""
+        return None
+
+    @property
+    def shows_private(self) -> bool:
+        """Tell whether the picture of an item shows private images to the eye."""
+        return True

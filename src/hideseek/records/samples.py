@@ -88,10 +88,10 @@ class Samples:
         )
 
 
-def in_words(shape: tuple[int, int, int]) -> str:
+def describe_shape(shape: tuple[int, int, int]) -> str:
     """Say what images are like.
 
-    >>> in_words((1, 28, 28))
+    >>> describe_shape((1, 28, 28))
     '28×28 with 1 channel'
     """
     channels, height, width = shape

@@ -1,42 +1,49 @@
 """What must not leave the house. `seek` and `learn` may not import this file."""
 
-from abc import ABC
-from dataclasses import dataclass
+from __future__ import annotations
 
-import numpy as np
-import torch
-from jaxtyping import Float, Int, Int8, UInt8
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from hideseek.records.release import Release
 from hideseek.records.samples import Samples
 
-
-@dataclass(frozen=True)
-class Secret(ABC):  # noqa: B024 (a kind of thing, told apart by its subclasses)
-    """The truth behind a release, for those who may judge an attack by it."""
+if TYPE_CHECKING:
+    R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True)
-class MixingSecret(Secret):
-    """How every row of an EncodedRelease was made, and from what.
-
-    Row r is σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r): `sources` are the s_rj, `weights` the λ_rj with the private ones
-    first, `mask` the σ_r, packed eight pixels of a channel to a byte (1 is −). The noise needs no field: it is what
-    remains.
-    """
+class Secret(ABC):
+    """The ground truth behind a release, for those who may judge an attack by it."""
 
     private: Samples
-    sources: Int[Tensor, "m k_private"]
-    public_sources: Int[Tensor, "m k_public"]
-    weights: Float[Tensor, "m k"]
-    mask: UInt8[Tensor, "m c bytes"] | None = None
-    transforms: Float[Tensor, "m k 2 3"] | None = None  # where images were moved before they were mixed
 
-    def signs(self) -> Int8[Tensor, "m c h w"]:
-        """Unpack the mask to −1 and +1, one for every pixel and channel; all +1 where there is none."""
-        shape = (len(self.sources), *self.private.shape)
-        if self.mask is None:
-            return torch.ones(shape, dtype=torch.int8)
-        height, width = self.private.shape[1:]
-        bits = np.unpackbits(self.mask.numpy(), axis=-1, count=height * width, bitorder="little")
-        return torch.from_numpy(1 - 2 * bits.astype(np.int8)).reshape(shape)
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """Count the items of the release: rows, updates."""
+
+    @abstractmethod
+    def holds(self, items: Int[Tensor, " n"]) -> Int[Tensor, "n k"]:
+        """Give the private images that are in each item, by their places, the one that it was made for first.
+
+        −1 fills the rows of items that hold fewer than others.
+        """
+
+    @abstractmethod
+    def shares(self, items: Int[Tensor, " n"]) -> Float[Tensor, "n k"]:
+        """Give how much of each of these images is in the item; 0 where `holds` has −1."""
+
+    @property
+    def masked(self) -> bool:
+        """Tell whether signs are hidden, so that only absolute values can be compared."""
+        return False
+
+    @abstractmethod
+    def reveal(self, release: R, fields: Collection[str]) -> R:
+        """Give the release with these of its withheld fields filled in: what a stronger attacker knows."""

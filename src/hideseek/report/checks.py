@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hideseek.records.result import Audited, Figure, Flag, Result, Tried
+from hideseek.records.result import AttackResult, Figure, Flag, Result, SchemeResult
 
 FEW, VERY_FEW = 20, 10  # images; with fewer, a bootstrap's 95 % interval errs more often than it says
 FACTOR = 1.5  # between a parameter as stated and as it comes to, beyond which they are not the same
@@ -40,7 +40,7 @@ _OVERLAP = {
 }
 
 
-def _scheme(scheme: Audited, result: Result) -> Iterator[Flag]:
+def _scheme(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
     """Check one scheme."""
     for each in scheme.effective:
         low, high = sorted((each.stated, each.effective))
@@ -53,7 +53,7 @@ def _scheme(scheme: Audited, result: Result) -> Iterator[Flag]:
         yield from _attack(scheme, tried, result)
 
 
-def _missing(scheme: Audited) -> Iterator[Flag]:
+def _missing(scheme: SchemeResult) -> Iterator[Flag]:
     """Flag attacks that apply and say nothing: what they would have found is not known."""
     for outcome, words in (("failed", "did not run to the end"), ("withheld", "did not pass the proofs")):
         names = [tried.attack for tried in scheme.attacks if tried.outcome == outcome]
@@ -63,7 +63,7 @@ def _missing(scheme: Audited) -> Iterator[Flag]:
             yield Flag(outcome, subject, f"{scheme.name}: {listed} {words}, so what there is to find is not known.")
 
 
-def _weaker_beats_stronger(scheme: Audited, result: Result) -> Iterator[Flag]:
+def _weaker_beats_stronger(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
     """Flag an attacker who knows less and does better: then those who know more are understated."""
     order = [threat.name for threat in result.threats]
     for metric in COMPARED:
@@ -81,16 +81,16 @@ def _weaker_beats_stronger(scheme: Audited, result: Result) -> Iterator[Flag]:
                     yield Flag("weaker beats stronger", f"{scheme.name}/{less[0].attack}", said)
 
 
-def _advantage(pair: tuple[Tried, Figure]) -> float:
+def _advantage(pair: tuple[AttackResult, Figure]) -> float:
     return pair[1].advantage.mean if pair[1].advantage is not None else 0.0
 
 
 def _apart(more: Figure, less: Figure) -> bool:
-    """Tell whether one figure's advantage over its floor is surely above another's."""
+    """Tell whether one figure's advantage over its baseline is surely above another's."""
     return more.advantage is not None and less.advantage is not None and more.advantage.low > less.advantage.high
 
 
-def _attack(scheme: Audited, tried: Tried, result: Result) -> Iterator[Flag]:
+def _attack(scheme: SchemeResult, tried: AttackResult, result: Result) -> Iterator[Flag]:
     """Check one attack."""
     subject = f"{scheme.name}/{tried.attack}"
     decisive = [figure for figure in tried.figures if figure.decisive]
@@ -104,16 +104,16 @@ def _attack(scheme: Audited, tried: Tried, result: Result) -> Iterator[Flag]:
     ]
     if near and tried.outcome == "resisted":
         said = (
-            f"{tried.attack} seems better than its floor ({near[0].metric} {near[0].found.mean:.2f},"
-            f" {near[0].best_floor} {near[0].floors[near[0].best_floor]:.2f}), though not beyond doubt"
+            f"{tried.attack} seems better than its baseline ({near[0].metric} {near[0].found.mean:.2f},"
+            f" {near[0].best_baseline} {near[0].floors[near[0].best_baseline]:.2f}), though not beyond doubt"
             " among so many figures: give it more images, rounds or time."
         )
         yield Flag("not beyond doubt", subject, said)
     if known and tried.outcome == "resisted" and all(f.advantage is not None and f.advantage.high < 0 for f in known):
         figure = known[0]
         said = (
-            f"{tried.attack} is under its floor ({figure.metric} {figure.found.mean:.2f}, {figure.best_floor}"
-            f" {figure.floors[figure.best_floor]:.2f}): answering without looking would score more, so that it resisted"
+            f"{tried.attack} is under its baseline ({figure.metric} {figure.found.mean:.2f}, {figure.best_baseline}"
+            f" {figure.baselines[figure.best_baseline]:.2f}): answering without looking would score more, so that it resisted"
             " says little."
         )
-        yield Flag("under its floor", subject, said)
+        yield Flag("under its baseline", subject, said)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hideseek.records.result import Audited, Figure, Range, Result, Tried
+from hideseek.records.result import AttackResult, Figure, Range, Result, SchemeResult
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def differences(first: Result, second: Result) -> list[Difference]:
     return found
 
 
-def _scheme(first: Audited, second: Audited) -> Iterator[Difference]:
+def _scheme(first: SchemeResult, second: SchemeResult) -> Iterator[Difference]:
     name = first.name
     if first.accuracy is not None and second.accuracy is not None:
         yield _ranges(name, "accuracy", "share", first.accuracy.accuracy, second.accuracy.accuracy)
@@ -59,7 +59,7 @@ def _scheme(first: Audited, second: Audited) -> Iterator[Difference]:
             yield from _attack(name, attack, tried[attack.attack])
 
 
-def _attack(scheme: str, first: Tried, second: Tried) -> Iterator[Difference]:
+def _attack(scheme: str, first: AttackResult, second: AttackResult) -> Iterator[Difference]:
     subject = f"{scheme}, {first.attack}"
     if first.outcome != second.outcome:
         yield _words(subject, "outcome", first.outcome, second.outcome)

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from hideseek.records import Claim, EncodedRelease, Evidence, Masks, Reconstruction, Uncovered
+from hideseek.records import Claim, EncodedRelease, Evidence, Masks, PublicImagesFound, Reconstruction
 from hideseek.report.contact_sheet import Row, contact_sheet
 
 COUNT = 8
@@ -32,7 +32,7 @@ def _rows(claim: Claim, release: EncodedRelease, count: int) -> list[Row]:
         rows = claim.rows[:count]
         encoded = release.encoded.pixels(rows)
         return [Row("row", list(encoded)), Row("signs restored", list(encoded * claim.signs[:count].to(encoded)))]
-    if isinstance(claim, Uncovered) and release.public is not None:
+    if isinstance(claim, PublicImagesFound) and release.public is not None:
         rows = claim.rows[:count]
         found = [
             Row(f"public image {nth + 1}", list(release.public.pixels(claim.candidates[:count, nth])))

@@ -1,6 +1,6 @@
 """What an audit comes to: the verdict in one sentence, and which attack did most harm."""
 
-from hideseek.records.result import Audited, Result, Tried
+from hideseek.records.result import AttackResult, Result, SchemeResult
 from hideseek.report.words import HARMS
 
 ORDER = ("broken", "resisted", "withheld", "failed", "not applicable")
@@ -37,16 +37,16 @@ def headline(result: Result) -> str:
     return f"{says}{unjudged}; the worst, {_finding(worst, scheme)}."
 
 
-def _finding(worst: Tried, scheme: Audited) -> str:
+def _finding(worst: AttackResult, scheme: SchemeResult) -> str:
     """Say what was found, without all that was found besides."""
     return f"{scheme.name}: {worst.sentence.partition('; ')[0].rstrip('. ')}"
 
 
-def _ran(scheme: Audited, threat: str) -> bool:
+def _ran(scheme: SchemeResult, threat: str) -> bool:
     return any(tried.threat == threat and tried.outcome in ("broken", "resisted") for tried in scheme.attacks)
 
 
-def worst_attack(scheme: Audited) -> Tried | None:
+def worst_attack(scheme: SchemeResult) -> AttackResult | None:
     """Give the attack that did most harm, or where none did, the one that a verdict names; None where none ran."""
     if broke := _breaking(scheme):
         return max(broke, key=lambda tried: tried.harm)
@@ -54,27 +54,27 @@ def worst_attack(scheme: Audited) -> Tried | None:
     return next((tried for name in named for tried in scheme.attacks if tried.attack == name), None)
 
 
-def worst_harm(scheme: Audited) -> int:
+def worst_harm(scheme: SchemeResult) -> int:
     """Give how bad the worst finding is, 0 where nothing was found."""
     return min(len(HARMS) - 1, max([0, *(tried.harm for tried in _breaking(scheme))]))
 
 
-def is_judged(scheme: Audited) -> bool:
+def is_judged(scheme: SchemeResult) -> bool:
     """Tell whether any attack ran to its end and is believed."""
     return any(tried.outcome in ("broken", "resisted") for tried in scheme.attacks)
 
 
-def rank(tried: Tried) -> tuple[int, int]:
+def rank(tried: AttackResult) -> tuple[int, int]:
     """Sort what broke first, the worst of it before all."""
     return ORDER.index(tried.outcome), -tried.harm
 
 
-def _breaking(scheme: Audited, threat: str | None = None) -> list[Tried]:
+def _breaking(scheme: SchemeResult, threat: str | None = None) -> list[AttackResult]:
     """List the attacks that broke a scheme, of one attacker or of all."""
     return [tried for tried in scheme.attacks if tried.outcome == "broken" and threat in (None, tried.threat)]
 
 
-def _worst_of(schemes: list[Audited], threat: str | None = None) -> tuple[Tried, Audited]:
+def _worst_of(schemes: list[SchemeResult], threat: str | None = None) -> tuple[AttackResult, SchemeResult]:
     pairs = [(tried, scheme) for scheme in schemes for tried in _breaking(scheme, threat)]
     return max(pairs, key=lambda pair: pair[0].harm)
 

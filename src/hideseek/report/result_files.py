@@ -115,7 +115,7 @@ def _check_drawable(result: Result) -> None:
                 if not inside(panel.file):
                     raise ValueError(f"the picture {panel.file[:80]!r} is not in the audit's folder")
             for curve in tried.curves:
-                if not len(curve.x) == len(curve.y) or len(curve.floor) not in (0, len(curve.x)):
+                if not len(curve.x) == len(curve.y) or len(curve.baseline) not in (0, len(curve.x)):
                     raise ValueError(f"the curve {curve.title[:80]!r} has not as many heights as places")
 
 

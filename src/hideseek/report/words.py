@@ -5,7 +5,7 @@ import math
 import re
 from typing import Any
 
-from hideseek.records.result import Described, Range
+from hideseek.records.result import DatasetSummary, Range
 
 HARMS = (
     "nothing found",
@@ -16,7 +16,7 @@ HARMS = (
     "re-identified",
     "images recovered",
 )
-"""What is at stake, by `Tried.harm`."""
+"""What is at stake, by `AttackResult.harm`."""
 
 
 def number(value: float, unit: str = "") -> str:
@@ -132,10 +132,10 @@ def capital(text: str) -> str:
     return text if set(first) & set("-:=") else text[:1].upper() + text[1:]
 
 
-def described(images: Described) -> str:
+def described(images: DatasetSummary) -> str:
     """Describe a set of images.
 
-    >>> described(Described("faces", 1600, (3, 32, 32), 10, "channel", 2))
+    >>> described(DatasetSummary("faces", 1600, (3, 32, 32), 10, "channel", 2))
     '1,600 images of 3×32×32 in 10 classes, normalised by channel; 2 of them are private images too.'
     """
     classes = f" in {images.classes} classes" if images.classes > 1 else ""

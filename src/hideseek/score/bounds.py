@@ -31,7 +31,7 @@ def largest_disjoint(n: int, d: int, delta: float, c1: float = 1.0) -> float:
 
 
 def least_sharing(n: int, d: int, delta: float, c1: float = 1.0, c2: float = 2.0) -> float:
-    """Bound ⟨x₃ + x₁, x₃ + x₂⟩ of two pairs with a common image from below (Theorem B.1, part 2, mended likewise)."""
+    """Bound ⟨x₃ + x₁, x₃ + x₂⟩ of two pairs with a common image from below (Theorem B.1, part 2, repaired likewise)."""
     return least_with(1, n, d, delta, c1, c2) - 3 * largest_without(1, n, d, delta, c1)
 
 

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from hideseek.errors import BadInput
-from hideseek.records import Attribution, Claim, Links, Masks, Reconstruction, Uncovered
-from hideseek.records.samples import in_words
-from hideseek.records.secret import MixingSecret
+from hideseek.records import Attribution, Claim, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records.mixing_secret import MixingSecret
 
 MOST = 1 << 26  # public images: an order of more would not fit into memory
 _ADVICE = "the evidence is of another release, or damaged"
@@ -41,7 +40,7 @@ def _(claim: Reconstruction, secret: MixingSecret) -> None:
 
 
 @_check.register
-def _(claim: Uncovered, secret: MixingSecret) -> None:
+def _(claim: PublicImagesFound, secret: MixingSecret) -> None:
     if not isinstance(claim.among, int) or not 1 <= claim.among <= MOST:
         raise BadInput(f"public images cannot be found among {claim.among!r} of them: {_ADVICE}.")
     _within(claim.rows, len(secret.sources), "row")

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.randomness import Randomness
 
 DRAWS = 2000
 FEWEST = 5  # below that an interval says nothing
@@ -25,7 +25,7 @@ class Interval:
     high: float
     count: int
     confidence: float = 0.95
-    doubt: float = 0.0
+    p_value: float = 0.0
     """How likely such a mean is if the true one is zero: of an advantage, how far it is in doubt (Student's test)."""
 
 
@@ -57,10 +57,10 @@ def interval(
         means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(finite.mean()), float(low), float(high), units, confidence, _doubt(sums, counts))
+    return Interval(float(finite.mean()), float(low), float(high), units, confidence, _p_value(sums, counts))
 
 
-def _doubt(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+def _p_value(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
     """Give the one-sided p-value of Student's test that the mean of groups, Σ sums / Σ counts, is zero.
 
     Percentiles of a bootstrap err two to three times too often with a few dozen images, which adds up over many
@@ -77,6 +77,6 @@ def _doubt(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
     return float(stdtr(units - 1, -mean / deviation))
 
 
-def beats(score: Interval, floor: float) -> bool:
-    """Tell whether an attack is above its floor, with the interval's confidence, and with items enough to say so."""
-    return score.count >= FEWEST and score.low > floor
+def beats(score: Interval, baseline: float) -> bool:
+    """Tell whether an attack is above its baseline, with the interval's confidence, and with items enough to say so."""
+    return score.count >= FEWEST and score.low > baseline

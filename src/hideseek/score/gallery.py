@@ -6,9 +6,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.records import Reconstruction
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.ground_truth import HUGE, candidates, fitted, match_guesses, raw_pair
 from hideseek.score.reconstruction import best
-from hideseek.score.truths import HUGE, candidates, fitted, raw_pair, settled
 from hideseek.similarity import correlation
 
 
@@ -28,7 +28,7 @@ def gallery(claim: Reconstruction, secret: MixingSecret, count: int = 6) -> dict
 
     That is how good the best fit of brightness and contrast is: a guess may be the negative of an image.
     """
-    claim = settled(claim, secret)
+    claim = match_guesses(claim, secret)
     scores = best(claim, secret, lambda truth, guess: correlation(truth, guess).abs())
     order = scores.argsort(descending=True)
     order = order[scores[order].isfinite()]

@@ -8,17 +8,17 @@ from jaxtyping import Int
 from scipy.special import bdtrc
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput, no_such
-from hideseek.randomness import Randomness
 from hideseek.records import Claim, Evidence, Reconstruction
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.baselines import DRAWN, baselines
 from hideseek.score.check import check
 from hideseek.score.confidence import FEWEST, Interval, interval
-from hideseek.score.floors import DRAWN, floors
+from hideseek.score.ground_truth import match_guesses
 from hideseek.score.judgement import Judgement, Score, to_json
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.metrics import METRICS
-from hideseek.score.truths import settled
 
 __all__ = ["Judgement", "Score", "judge", "to_json"]
 
@@ -28,10 +28,10 @@ EMPTY = "the attack claims nothing: there is nothing to score."
 def judge(
     evidence: Evidence, secret: MixingSecret, chance: Randomness, metrics: Sequence[str] | None = None
 ) -> Judgement:
-    """Score every claim by these metrics, or by all that fit it, with floors and intervals.
+    """Score every claim by these metrics, or by all that fit it, with baselines and intervals.
 
     Intervals are bootstrapped over private images: items about the same one are drawn together. Unless asked for by
-    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out. Floors and intervals
+    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out. Baselines and intervals
     of a metric do not depend on which others are asked for.
     """
     for name in metrics or ():
@@ -48,17 +48,15 @@ def judge(
     for number, (claim, stream) in enumerate(zip(claims, chance.spawn(len(claims)), strict=True)):
         wanted = {name: METRICS[name] for name in metrics or METRICS if isinstance(claim, METRICS[name].of)}
         if not metrics:
-            _leave_out_reluctant(claim, secret, wanted, skipped)
+            _leave_out_unnamed(claim, secret, wanted, skipped)
         scores += _judge(number, claim, secret, stream, wanted, skipped)
     return Judgement(tuple(scores), skipped)
 
 
-def _leave_out_reluctant(
-    claim: Claim, secret: MixingSecret, metrics: dict[str, Metric], skipped: dict[str, str]
-) -> None:
+def _leave_out_unnamed(claim: Claim, secret: MixingSecret, metrics: dict[str, Metric], skipped: dict[str, str]) -> None:
     """Leave out what nobody should have to wait for without having asked for it."""
     for name, metric in list(metrics.items()):
-        if metric.reluctant is not None and (reason := metric.reluctant(claim, secret)):
+        if metric.skip_unless_named is not None and (reason := metric.skip_unless_named(claim, secret)):
             del metrics[name]
             skipped[name] = reason
 
@@ -77,29 +75,29 @@ def _judge(
     if _empty(claim):
         skipped.update(dict.fromkeys(metrics, EMPTY))
         return []
-    settled_claim = settled(claim, secret) if isinstance(claim, Reconstruction) else claim
+    matched = match_guesses(claim, secret) if isinstance(claim, Reconstruction) else claim
     values: dict[str, Scores] = {}
     for name, metric in metrics.items():
         try:
-            values[name] = metric.score(settled_claim, secret)
+            values[name] = metric.score(matched, secret)
         except BadInput as reason:
             skipped[name] = str(reason)
     below: dict[str, dict[str, Scores]] = {name: {} for name in values}
-    for floor, idle in floors(settled_claim, secret, by_floors):
+    for baseline, idle in baselines(matched, secret, by_floors):
         for name in values:
-            if metrics[name].chance is None or floor not in DRAWN:
-                below[name][floor] = metrics[name].score(idle, secret)
+            if metrics[name].chance is None or baseline not in DRAWN:
+                below[name][baseline] = metrics[name].score(idle, secret)
     for name in values:
         if (by_chance := metrics[name].chance) is not None:
-            below[name]["chance"] = by_chance(settled_claim, secret)
+            below[name]["chance"] = by_chance(matched, secret)
     scores = []
     for name, found in values.items():
         if not found.isfinite().any():
             skipped[name] = "there is nothing to judge any of its items by."
             continue
-        groups = metrics[name].groups(settled_claim, secret)
+        groups = metrics[name].groups(matched, secret)
         note = metrics[name].note
-        notes = [note(settled_claim, secret)] if note is not None else []
+        notes = [note(matched, secret)] if note is not None else []
         scores.append(_score(name, number, found, groups, below[name], notes, streams[name]))
     return scores
 
@@ -113,24 +111,26 @@ def _score(
     notes: list[str],
     chance: Randomness,
 ) -> Score:
-    """Put intervals around a score and its floors, and compare it with the best of them."""
+    """Put intervals around a score and its baselines, and compare it with the best of them."""
     metric = METRICS[name]
     sign = 1 if metric.higher_is_better else -1
-    below = {floor: each for floor, each in below.items() if (values - each).isfinite().any()}
-    under = {floor: _interval(each, groups, chance) for floor, each in below.items()}
-    covered = {floor: int((values - each).isfinite().sum()) for floor, each in below.items()}
-    whole = [floor for floor in under if covered[floor] == max(covered.values())]  # one of a few items proves nothing
-    best = max(whole, key=lambda floor: sign * under[floor].mean, default="")
+    below = {baseline: each for baseline, each in below.items() if (values - each).isfinite().any()}
+    under = {baseline: _interval(each, groups, chance) for baseline, each in below.items()}
+    covered = {baseline: int((values - each).isfinite().sum()) for baseline, each in below.items()}
+    whole = [
+        baseline for baseline in under if covered[baseline] == max(covered.values())
+    ]  # one of a few items proves nothing
+    best = max(whole, key=lambda baseline: sign * under[baseline].mean, default="")
     advantage = _interval(sign * (values.double() - below[best].double()), groups, chance) if best else None
     if advantage is not None and metric.higher_is_better and _yes_or_no(values, groups):
-        advantage = replace(advantage, doubt=_exact_doubt(values, below[best], best == "chance"))
+        advantage = replace(advantage, p_value=_exact_p_value(values, below[best], best == "chance"))
     found = _interval(values, groups, chance)
     if metric.limit is not None and (exact := int((values >= metric.limit).sum())):
         notes.append(f"{exact:,} exact: infinitely many {metric.unit} count as {metric.limit:g}")
     if missing := int((~values.isfinite()).sum()):
         notes.append(f"{missing:,} of {len(values):,} items have no truth to be judged by")
     if found.count < FEWEST:
-        notes.append(f"about {found.count} private images only: {FEWEST} at least are needed to beat a floor")
+        notes.append(f"about {found.count} private images only: {FEWEST} at least are needed to beat a baseline")
     return Score(name, number, values, found, under, best, advantage, tuple(note for note in notes if note))
 
 
@@ -140,14 +140,14 @@ def _yes_or_no(values: Scores, groups: Int[Tensor, " n"]) -> bool:
     return bool(((halves == 0) | (halves == 1) | (halves == 2)).all()) and len(groups.unique()) == len(groups)
 
 
-def _exact_doubt(values: Scores, floor: Scores, known: bool) -> float:
-    """Give the chance of as many hits at the floor's rate, by the binomial law; ties are no hits.
+def _exact_p_value(values: Scores, baseline: Scores, known: bool) -> float:
+    """Give the chance of as many hits at the baseline's rate, by the binomial law; ties are no hits.
 
     Student's test knows little of a few hits among many. A rate that is not known but seen gets one more hit.
     """
-    both = (values - floor).isfinite()
+    both = (values - baseline).isfinite()
     count, hits = int(both.sum()), int((values[both] >= 1).sum())
-    rate = float(floor[both].double().mean()) if known else (float(floor[both].double().sum()) + 1) / (count + 1)
+    rate = float(baseline[both].double().mean()) if known else (float(baseline[both].double().sum()) + 1) / (count + 1)
     return float(bdtrc(hits - 1, count, min(rate, 1.0))) if hits else 1.0
 
 

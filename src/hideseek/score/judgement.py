@@ -21,14 +21,14 @@ class Score:
     claim: int  # its number in the evidence
     values: Scores  # one an item; NaN where there was nothing to judge it by
     interval: Interval
-    floors: Mapping[str, Interval]
-    best_floor: str  # the one that is hardest to beat; "" where there is none
-    advantage: Interval | None  # over the best floor, item by item, and positive where the attack is better
+    baselines: Mapping[str, Interval]
+    best_baseline: str  # the one that is hardest to beat; "" where there is none
+    advantage: Interval | None  # over the best baseline, item by item, and positive where the attack is better
     notes: tuple[str, ...] = ()
 
     @property
     def beats(self) -> bool:
-        """Tell whether the attack is better than all floors, with the interval's confidence and items enough."""
+        """Tell whether the attack is better than all baselines, with the interval's confidence and items enough."""
         return self.advantage is not None and beats(self.advantage, 0.0)
 
 
@@ -58,8 +58,8 @@ def _described(score: Score) -> dict[str, Any]:
         "meaning": metric.meaning,
         **vars(score.interval),
         "quartiles": quantiles.tolist(),
-        "floors": {name: vars(floor) for name, floor in score.floors.items()},
-        "best_floor": score.best_floor,
+        "baselines": {name: vars(baseline) for name, baseline in score.baselines.items()},
+        "best_baseline": score.best_baseline,
         "advantage": None if score.advantage is None else vars(score.advantage),
         "beats": score.beats,
         "notes": list(score.notes),

@@ -10,9 +10,9 @@ from torch import Tensor
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Attribution, Masks
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.ground_truth import blocks
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.truths import blocks
 
 
 def wrong_signs(claim: Masks, secret: MixingSecret) -> Scores:

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.records import Links
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.ground_truth import blocks
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.truths import blocks
 
 
 def sharing(claim: Links, secret: MixingSecret) -> Bool[Tensor, " pairs"]:
@@ -89,7 +89,7 @@ def _by_chance(value: float, groups: Callable[..., Tensor], claim: Links, secret
 _AREA = "under the curve: a row's pairs with a common image against its others"
 
 METRICS = {
-    "area": Metric(Links, area, _row_groups, True, "", _AREA, chance=partial(_by_chance, 0.5, _row_groups)),
-    "caught@1%": _caught(0.01, "1 %"),
-    "caught@0.1%": _caught(0.001, "0.1 %"),
+    "auc": Metric(Links, area, _row_groups, True, "", _AREA, chance=partial(_by_chance, 0.5, _row_groups)),
+    "tpr@fpr=0.01": _caught(0.01, "1 %"),
+    "tpr@fpr=0.001": _caught(0.001, "0.1 %"),
 }

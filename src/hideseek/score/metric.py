@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.records import Claim
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
 
 Scores = Float[Tensor, " n"]
 
@@ -39,5 +39,5 @@ class Metric:
     """Gives what each item scores by chance on average, where no claim of an attacker without a clue shows it."""
     note: Callable[[Any, MixingSecret], str] | None = None
     """Says what a reader must know of how this claim was scored, if anything."""
-    reluctant: Callable[[Any, MixingSecret], str] | None = None
+    skip_unless_named: Callable[[Any, MixingSecret], str] | None = None
     """Says why it should be run only if asked for by name: it takes long, or a large file is missing; else nothing."""

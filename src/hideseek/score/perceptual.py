@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from hideseek.device import device
 from hideseek.errors import BadInput
 from hideseek.models.lpips import SMALLEST, Backbone, Lpips, enlarged, load_lpips
-from hideseek.models.place import device
 from hideseek.records import Reconstruction
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.ground_truth import subjects
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.reconstruction import best, must_be_pictures
-from hideseek.score.truths import subjects
 
-PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the floors need four times as many more
+PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the baselines need four times as many more
 _MAPS = 64  # of VGG's first layers: what a pixel becomes
 
 
@@ -49,7 +49,7 @@ def _network(backbone: Backbone, folder: str) -> Lpips:
     return load_lpips(backbone).to(device())
 
 
-def _reluctant(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> str:
+def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> str:
     """Say how to get the weights, where they are not on this machine, or that it takes long without a GPU."""
     given = Path(os.environ.get("HIDESEEK_DATA", "")).expanduser() / f"lpips_{backbone}.npz"
     heads = Path(torch.hub.get_dir()) / "checkpoints" / f"{backbone}.pth"  # the last that is fetched
@@ -77,7 +77,7 @@ def _metric(backbone: Backbone, seen_by: str) -> Metric:
         "",
         meaning,
         note=_note,
-        reluctant=partial(_reluctant, backbone),
+        skip_unless_named=partial(_skip_unless_named, backbone),
     )
 
 

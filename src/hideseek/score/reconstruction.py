@@ -12,10 +12,10 @@ from hideseek import similarity
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Reconstruction, Samples
-from hideseek.records.secret import MixingSecret
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.ground_truth import BLOCK, HUGE, Matched, blocks, candidates, fitted, likeness, raw_pair, subjects
 from hideseek.score.matching import ranks
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.truths import BLOCK, HUGE, Matched, blocks, candidates, fitted, likeness, raw_pair, subjects
 
 Compare = Callable[[Float[Tensor, "b c h w"], Float[Tensor, "b c h w"]], Scores]
 

@@ -3,15 +3,15 @@
 from typing import Any
 
 from hideseek.records import Attack
-from hideseek.seek.averaging import AverageKnown, AverageSearch
-from hideseek.seek.braverman import Braverman
-from hideseek.seek.demask import Demask
 from hideseek.seek.describe import describe, settings
-from hideseek.seek.distinguish import Distinguish
-from hideseek.seek.linear_inversion import LinearInversion
-from hideseek.seek.mixup_pairs import MixupPairs
-from hideseek.seek.mixup_public import MixupPublic
-from hideseek.seek.public_search import PublicSearch
+from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
+from hideseek.seek.rows.braverman import Braverman
+from hideseek.seek.rows.demask import Demask
+from hideseek.seek.rows.distinguish import Distinguish
+from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.mixup_pairs import MixupPairs
+from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.run import run
 
 ATTACKS: dict[str, Attack[Any]] = {

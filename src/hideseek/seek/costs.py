@@ -21,7 +21,7 @@ A = TypeVar("A", bound=Attack[Any])
 
 def attacked(rows: int | None, task: Task) -> int:
     """Give how many rows are attacked where only the first `rows` are, or all."""
-    return task.rows if rows is None else min(rows, task.rows)
+    return task.items if rows is None else min(rows, task.items)
 
 
 def fits(attack: Attack[Any], seconds: float, task: Task) -> bool:

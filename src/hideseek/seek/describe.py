@@ -10,7 +10,7 @@ from hideseek.records import Attack
 def describe(attack: Attack[Any]) -> str:
     """Give the first line of an attack's docstring, and the settings that are not its defaults.
 
-    >>> from hideseek.seek.public_search import PublicSearch
+    >>> from hideseek.seek.rows.public_search import PublicSearch
     >>> describe(PublicSearch(similarity="ssim", demask=True)).split(" (")[1]
     'similarity ssim, demask)'
     """

@@ -15,12 +15,12 @@ from safetensors.torch import load, save
 
 from hideseek.errors import BadInput
 from hideseek.files import need_space, new_file
-from hideseek.records import Attribution, Claim, Evidence, Links, Masks, Reconstruction, Uncovered
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 
 FORMAT = 1
 CLAIMS: dict[str, type[Claim]] = {
     "reconstruction": Reconstruction,
-    "uncovered": Uncovered,
+    "uncovered": PublicImagesFound,
     "links": Links,
     "masks": Masks,
     "attribution": Attribution,

@@ -2,7 +2,7 @@
 
 from hideseek.errors import BadInput
 from hideseek.records import EncodedRelease
-from hideseek.records.samples import in_words
+from hideseek.records.samples import describe_shape
 
 WINDOW = 7  # pixels on a side of what SSIM looks at
 
@@ -12,7 +12,7 @@ def without_public(release: EncodedRelease, *, cut: bool = False) -> str:
 
     With `cut`, they may be larger than rows: what was mixed in are patches of them.
     """
-    count, public = release.scheme.meets[1], release.public
+    count, public = release.scheme.images_per_row.public, release.public
     if not count:
         return "this attack is on schemes that mix public images in; this one mixes none."
     if public is None:
@@ -23,7 +23,7 @@ def without_public(release: EncodedRelease, *, cut: bool = False) -> str:
         return "public images that are smaller than rows cannot be in them: name them at their size."
     if not cut and public.shape != release.encoded.shape:
         return (
-            f"public images of {in_words(public.shape)} are not in rows of {in_words(release.encoded.shape)}:"
+            f"public images of {describe_shape(public.shape)} are not in rows of {describe_shape(release.encoded.shape)}:"
             " name them at the size that they were mixed at."
         )
     return ""
@@ -38,7 +38,7 @@ def too_small(release: EncodedRelease) -> str:
 
 def without_pairs(release: EncodedRelease) -> str:
     """Refuse a release in which no two rows share a private image."""
-    if release.scheme.meets[0] == 1 and release.rounds == 1:
+    if release.scheme.images_per_row.private == 1 and release.rounds == 1:
         return "every private image is in one row alone, so no two rows share one: hide with --rounds 2 or more."
     return ""
 

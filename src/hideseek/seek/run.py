@@ -10,8 +10,8 @@ from typing import Self
 import psutil
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.randomness import Randomness
 from hideseek.records import Attack, Evidence
 from hideseek.records.attack import R
 

@@ -1,0 +1,1 @@
+"""Which attacks may be believed, and what would help against those that succeed."""

@@ -1,0 +1,1 @@
+"""From evidence to what is reported: figures, pictures, verdicts."""

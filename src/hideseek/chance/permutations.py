@@ -1,0 +1,43 @@
+"""Uniform permutations from random words, compiled."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hideseek.chance.compiled import compiled
+
+WORD = 2**32
+MOST = 2**27  # things: with more, words of 32 bits are refused too often
+
+
+@compiled()
+def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pragma: no cover (compiled)
+    """Shuffle in place (Fisher and Yates), each place drawn without bias (Lemire 2019); false if words run out.
+
+    word · bound has the choice in its upper half; it is biased only where the lower half is below 2³² mod bound.
+    """
+    used = 0
+    for last in range(len(order) - 1, 0, -1):
+        bound = np.uint64(last + 1)
+        while True:
+            if used == len(words):
+                return False
+            product = np.uint64(words[used]) * bound
+            used += 1
+            lower = product & np.uint64(WORD - 1)
+            if lower >= bound or lower >= np.uint64(WORD) % bound:
+                break
+        chosen = np.int64(product >> np.uint64(32))
+        order[last], order[chosen] = order[chosen], order[last]
+    return True
+
+
+def permutation(count: int, draw: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
+    """Give 0 … count − 1 in an order that is exactly uniform; `draw(n)` gives n fresh words."""
+    if count > MOST:
+        raise ValueError(f"at most 2^27 things can be put in order, not {count}.")
+    while True:
+        order = np.arange(count)
+        if _shuffle(order, draw(count + count // 64 + 64)):  # running out says nothing of the order, so start over
+            return order

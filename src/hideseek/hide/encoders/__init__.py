@@ -1,0 +1,1 @@
+"""The mechanisms that hide images, one file each."""

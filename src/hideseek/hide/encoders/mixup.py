@@ -1,0 +1,46 @@
+"""Mixup as a way of hiding (Zhang et al. 2018; Algorithm 1 of InstaHide)."""
+
+from dataclasses import dataclass
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.mixing.draws import Law, check_settings, coefficients, private_and_public
+from hideseek.hide.mixing.recipe import Recipe
+from hideseek.records import ImagesPerRow, Samples
+
+
+@dataclass(frozen=True)
+class Mixup(RecipeEncoder):
+    """Mix every image with k − 1 others: x̃_i = Σ_j λ_ij x_{π_j(i)}, ỹ_i = Σ_j λ_ij y_{π_j(i)}.
+
+    Algorithm 1 of InstaHide, for any k; with fewer than k private images the others are public and carry no label
+    (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
+    """
+
+    k: int = 2
+    """How many images meet in a row."""
+    k_private: int | None = None
+    """How many of them are private, the others being public; None: all."""
+    largest: float = 1.0
+    """c1, the largest weight that one image may have."""
+    law: Law = "uniform"
+    """The law of the weights before they are normalised."""
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise BadInput(f"Mixup with k = {self.k} would share the images as they are: set k to 2 or more.")
+        check_settings(self.k, self.k_private, self.largest, 0)
+
+    @property
+    def images_per_row(self) -> ImagesPerRow:
+        """Tell how many private and how many public images are mixed into a row."""
+        return (
+            ImagesPerRow(self.k, 0) if self.k_private is None else ImagesPerRow(self.k_private, self.k - self.k_private)
+        )
+
+    def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
+        """Draw partners and weights."""
+        sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)
+        weights = coefficients(len(private), self.k, chance, self.law, self.largest)
+        return Recipe(self, sources, weights, public_sources)

@@ -1,0 +1,112 @@
+"""Singularized Mixup ("Augmented Mixup Procedure for Privacy-Preserving Collaborative Training", Algorithm 1)."""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.mixing.draws import coefficients, partners
+from hideseek.hide.mixing.recipe import Noise, Recipe
+from hideseek.records import ImagesPerRow, Samples
+
+CHUNK = 1024  # images whose pixels are looked at together
+PAIRS = 4096  # that the mean distance is estimated from
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far apart the images are, in the space that is shared (Theorem 4.2): V = tr Σ, D = E‖X − X′‖, c = D² / 2V."""
+
+    variance: float
+    distance: float
+
+    @property
+    def concentration(self) -> float:
+        """Give c, of (0, 1]; 1 when all pairs are equally far apart."""
+        return self.distance**2 / (2 * self.variance)
+
+
+def spread(samples: Samples, chance: Randomness) -> Spread:
+    """Estimate V from all samples and D from random pairs of them.
+
+    Deviation: the theorem sets E[X] = 0; V is taken about the mean of the samples, so that images and features that are
+    not centred are served too.
+    """
+    count, total, squares = len(samples), torch.zeros(samples.images[0].numel(), dtype=torch.float64), 0.0
+    for start in range(0, count, CHUNK):
+        pixels = samples.pixels(slice(start, start + CHUNK)).flatten(1).double()
+        total += pixels.sum(0)
+        squares += float(pixels.square().sum())
+    variance = (squares - float(total.square().sum()) / count) / (count - 1)
+    ones = chance.integers(count, min(PAIRS, 8 * count))
+    others = (ones + 1 + chance.integers(count - 1, len(ones))) % count
+    distances = [
+        (samples.pixels(ones[i : i + CHUNK]) - samples.pixels(others[i : i + CHUNK])).flatten(1).norm(dim=1)
+        for i in range(0, len(ones), CHUNK)
+    ]
+    return Spread(variance, float(torch.cat(distances).double().mean()))
+
+
+def noise_factor(tau: float, alpha: float, concentration: float) -> float:
+    """Give m_f, how many mean distances long the noise must be: √((α² / (τ (1 − α)²) − 1) / 2c) (Theorem 4.2).
+
+    Zero where the mixture meets SNR ≤ τ without noise.
+
+    >>> round(noise_factor(1e-2, 0.65, 1.0)), round(noise_factor(1e-6, 0.65, 1.0))
+    (13, 1313)
+    """
+    return math.sqrt(max(0.0, alpha**2 / (tau * (1 - alpha) ** 2) - 1) / (2 * concentration))
+
+
+@dataclass(frozen=True)
+class SingularizedMixup(RecipeEncoder):
+    """Mix two images, the second under noise of a fixed length: x̃_i = w_1 x_i + w_2 (x_{π(i)} + e_i).
+
+    e_i is even over the sphere of radius r; w ~ U[0,1]², normalised, with ‖w‖_∞ ≤ α, mixes the labels too. The radius
+    is given, or follows from the threshold τ by Theorem 4.2: r = m_f · D, in the space that is shared, pixels or
+    features.
+
+    Deviation: π has no fixed point; a uniform permutation leaves about one image its own partner, released unmixed.
+    Beware: as every e_i has the same length, ‖x̃ − w_1 x − w_2 x′‖ = w_2 r confirms a guessed pair of images.
+    """
+
+    alpha: float = 0.65
+    """The largest weight that one image may have."""
+    tau: float = 1e-2
+    """The signal-to-noise ratio that one row may have; not used where a radius is given."""
+    radius: float | None = None
+    """r, the length of the noise; None: from tau and the images."""
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.alpha < 1:
+            raise BadInput(f"alpha must be in [0.5, 1), since two weights sum to 1, not {self.alpha}.")
+        if not 0 < self.tau < math.inf:
+            raise BadInput(f"tau must be positive and finite, not {self.tau}.")
+        if self.radius is not None and not 0 <= self.radius < math.inf:
+            raise BadInput(f"radius must be finite and not negative, and is {self.radius}.")
+
+    @property
+    def images_per_row(self) -> ImagesPerRow:
+        """Tell how many private and how many public images are mixed into a row."""
+        return ImagesPerRow(2, 0)
+
+    def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
+        """Fill in the radius, draw partners and weights."""
+        rows = len(private)
+        radius = self.radius
+        if radius is None:
+            seen = spread(private, chance)
+            if not seen.variance > 0:
+                raise BadInput("all images are equal, so no length of noise follows from tau: give a radius.")
+            radius = noise_factor(self.tau, self.alpha, seen.concentration) * seen.distance
+        weights = coefficients(rows, 2, chance, largest=self.alpha)
+        return Recipe(
+            replace(self, radius=radius),
+            partners(rows, 2, chance),
+            weights,
+            torch.empty(rows, 0, dtype=torch.int64),
+            noise=Noise("sphere", radius, weights[:, 1]),
+        )

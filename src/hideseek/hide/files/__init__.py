@@ -1,0 +1,1 @@
+"""Schemes, releases and secrets on disk."""

@@ -1,0 +1,126 @@
+"""What a release on disk must be like, whoever wrote it: its description, its shards, what it gives away."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from blake3 import blake3
+from safetensors import SafetensorError
+from safetensors.torch import load
+
+from hideseek.errors import BadInput
+from hideseek.records import Normalisation
+
+FORMAT = 1
+ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """Read release.json and check its form."""
+    path = folder / "release.json"
+    if not path.is_file():
+        raise BadInput(f"{folder} is not a complete release, since it has no release.json: hide the images again.")
+    try:
+        about = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):  # no JSON, no text, or a number of thousands of digits
+        raise BadInput(f"{path} is damaged: get the release again from where it came.") from None
+    if isinstance(about, dict) and isinstance(about.get("format"), int) and about["format"] > FORMAT:
+        raise BadInput(
+            f"{path} has the format {about['format']}, newer than the {FORMAT} that is known here: update hideseek."
+        )
+    if not _has_form(about):
+        raise BadInput(f"{path} does not describe a release: get it again from where it came.")
+    return about  # type: ignore[no-any-return]
+
+
+def _counts(*values: object) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 for value in values)
+
+
+def _names(values: object) -> bool:
+    return isinstance(values, list) and len(values) > 0 and all(isinstance(value, str) for value in values)
+
+
+def _has_form(about: Any) -> bool:
+    try:
+        return (
+            about["format"] == FORMAT
+            and _counts(about["rows"], *about["shape"], *(shard["rows"] for shard in about["shards"]))
+            and len(about["shape"]) == 3
+            and min(about["rows"], *about["shape"]) > 0
+            and sum(shard["rows"] for shard in about["shards"]) == about["rows"]
+            and all(isinstance(shard["blake3"], str) for shard in about["shards"])
+            and (_counts(about["classes"]) or _names(about["classes"]))
+            and about["reproducible"] == ("seed" in about)
+            and type(about.get("seed", 0)) is int
+            and set(about.get("given_away", ())) <= {"weights", "sources"}
+            and _counts(about.get("rounds", 1))
+            and about.get("rounds", 1) > 0
+            and about["rows"] % about.get("rounds", 1) == 0
+            and (about["public"] is None or _counts(about["public"]["images"]))
+            and (about["public"] is None or isinstance(about["public"]["blake3"], str))
+            and isinstance(about["normalisation"], dict)
+            and "scheme" in about
+        )
+    except (KeyError, TypeError):
+        return False
+
+
+def constants(about: dict[str, Any], channels: int) -> Normalisation:
+    """Read the constants, one for each channel where there are any."""
+    kind, mean, std = about.get("kind"), about.get("mean"), about.get("std")
+    if kind not in ("none", "channel", "image"):
+        raise BadInput(f"the normalisation {kind!r} is unknown here: update hideseek.")
+    for values, least in ((mean, -math.inf), (std, 0.0)):
+        fits = isinstance(values, list) and len(values) == (channels if kind == "channel" else 0)
+        if not fits or not all(isinstance(value, float) and least < value < math.inf for value in values or ()):
+            raise BadInput("the normalisation of the release is damaged: get the release again from where it came.")
+    return Normalisation(kind, tuple(mean or ()), tuple(std or ()))
+
+
+def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+    """Give the tensors of a shard: their types, and the shape of a row."""
+    classes = len(about["classes"]) if isinstance(about["classes"], list) else about["classes"]
+    private, public = scheme.images_per_row
+    kinds = {
+        "images": (torch.float32, tuple(about["shape"])),
+        "labels": (torch.float32, (classes,)),
+        "weights": (torch.float32, (private + public,)),
+        "sources": (torch.int64, (private,)),
+    }
+    return {name: kinds[name] for name in ("images", "labels", *about.get("given_away", ()))}
+
+
+def checked_shard(
+    path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+) -> dict[str, torch.Tensor]:
+    """Read one shard and check it; the bytes that are hashed are the bytes that are used."""
+    damaged = BadInput(f"{path} is damaged: get the release again from where it came.")
+    try:
+        content = path.read_bytes()
+        if blake3(content).hexdigest() != shard["blake3"]:
+            raise damaged
+        tensors = load(content)
+    except (OSError, SafetensorError):
+        raise damaged from None
+    shapes = {name: (shard["rows"], *shape) for name, (_, shape) in wanted.items()}
+    if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != shapes:
+        raise BadInput(f"{path} does not hold images and labels of the shapes that release.json states.")
+    for name, tensor in tensors.items():
+        if tensor.dtype != wanted[name][0] or (tensor.is_floating_point() and not tensor.isfinite().all()):
+            raise BadInput(f"{path} holds numbers that are not finite 32-bit floats: do not use this release.")
+    labels = tensors["labels"]
+    if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
+        raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")
+    return tensors
+
+
+def check_given(path: Path, tensors: dict[str, torch.Tensor], images: int) -> None:
+    """Refuse places in the private set, or weights, that cannot be."""
+    sources, weights = tensors.get("sources"), tensors.get("weights")
+    if sources is not None and ((sources < 0).any() or (sources >= images).any()):
+        raise BadInput(f"{path} names private images that are not there: do not use this release.")
+    if weights is not None and ((weights < 0).any() or (weights.sum(1) > 1 + ROUNDING).any()):
+        raise BadInput(f"{path} holds weights that are negative or sum to more than 1: do not use this release.")

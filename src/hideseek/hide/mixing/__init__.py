@@ -1,0 +1,1 @@
+"""How rows are made: who is mixed with whom (draws, recipe), and the making (follow, blend, kernel, geometry)."""

@@ -1,0 +1,77 @@
+"""Following a recipe: the rows of a release are made block by block, on all threads."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.hide.mixing.blend import Blend, blender
+from hideseek.hide.mixing.recipe import Batch, Recipe
+from hideseek.records import Samples
+
+BLOCK = 1 << 22  # pixels that one thread makes at a time: 16 MiB of floats
+
+
+def follow(
+    recipe: Recipe,
+    private: Samples,
+    public: Samples | None,
+    chance: Randomness,
+    out: Float[Tensor, "m c h w"] | None = None,
+    blend: Blend | None = None,
+) -> Batch:
+    """Make all rows of a recipe, on as many threads as torch has, into `out` and by `blend` where they are given.
+
+    Each block of rows draws from a stream of its own, so the result does not depend on the threads.
+    """
+    channels, height, width = private.shape
+    images = torch.empty(len(recipe), *private.shape, device=private.images.device) if out is None else out
+    mask = torch.empty(len(recipe), channels, (height * width + 7) // 8, dtype=torch.uint8) if recipe.masked else None
+    transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
+    blend_rows = blend or blender(private, public, moves=transforms is not None)
+
+    def make(block: tuple[slice, Randomness]) -> None:
+        rows, stream = block
+        part = recipe.rows(rows)
+        if part.noise is not None:
+            images[rows] = part.noise.draw(channels * height * width, stream).view(-1, *private.shape)
+        if mask is not None:
+            stream.fill(mask[rows].numpy())
+        if transforms is not None and part.geometry is not None:
+            transforms[rows] = part.geometry.draw(part.weights.shape, (height, width), stream)
+        moves = None if transforms is None else transforms[rows]
+        blend_rows(images[rows], part, None if mask is None else mask[rows], moves)
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))
+        labels = _mixed_labels(private, recipe)  # meanwhile
+        for _ in blocks:
+            pass
+    encoded = Samples(images, labels, classes=private.classes, normalisation=private.normalisation)
+    return Batch(encoded, mask, transforms)
+
+
+def block_rows(pixels: int) -> int:
+    """Tell how many rows of so many pixels make one block."""
+    return max(1, BLOCK // pixels)
+
+
+def _blocks(rows: int, pixels: int, chance: Randomness) -> Iterator[tuple[slice, Randomness]]:
+    size = block_rows(pixels)
+    starts = range(0, rows, size)
+    for start, stream in zip(starts, chance.spawn(len(starts)), strict=True):
+        yield slice(start, min(start + size, rows)), stream
+
+
+def _mixed_labels(private: Samples, recipe: Recipe) -> Float[Tensor, "m classes"]:
+    """Mix the labels of the private images; public ones have none, so the mass may be under 1 (InstaHide §3.2)."""
+    weights = recipe.weights[:, : recipe.sources.shape[1]] if recipe.label_weights is None else recipe.label_weights
+    labels = private.labels.cpu().numpy()
+    mixed = np.zeros((len(recipe), labels.shape[1]), np.float32)
+    for sources, weight in zip(recipe.sources.numpy().T, weights.numpy().T, strict=True):
+        mixed += weight[:, None] * labels[sources]
+    return torch.from_numpy(mixed).to(private.labels.device)

@@ -1,0 +1,91 @@
+"""A recipe says how every row of a release is made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.hide.mixing.geometry import Geometry
+from hideseek.records import Encoder, Samples
+
+LOUDEST = 1e30  # noise; sums of squares of more would not fit
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise for every row: weights_r · size · e_r, with e_r of unit Laplace pixels, or a point on the unit sphere."""
+
+    kind: Literal["laplace", "sphere"]
+    size: float
+    weights: Float[Tensor, " m"]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.size <= LOUDEST:
+            raise BadInput(f"noise of size {self.size:.3g} does not fit 32-bit numbers: ask for less.")
+
+    def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
+        """Draw the noise of every row."""
+        drawn = chance.laplace if self.kind == "laplace" else chance.sphere
+        return drawn(len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the rows of a release are made: x̃_r = σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r), ỹ_r = Σ_j λ_rj y_{s_rj}.
+
+    `scheme` is the encoder with everything filled in that it estimated from the private images.
+    """
+
+    scheme: Encoder
+    sources: Int[Tensor, "m k_private"]
+    weights: Float[Tensor, "m k"]  # the private ones first
+    public_sources: Int[Tensor, "m k_public"]
+    label_weights: Float[Tensor, "m k_private"] | None = None  # None: those of the private images
+    masked: bool = False
+    noise: Noise | None = None
+    geometry: Geometry | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def rows(self, rows: slice | Tensor) -> Self:
+        """Give the recipe of some rows."""
+        return replace(
+            self,
+            sources=self.sources[rows],
+            weights=self.weights[rows],
+            public_sources=self.public_sources[rows],
+            label_weights=None if self.label_weights is None else self.label_weights[rows],
+            noise=self.noise and replace(self.noise, weights=self.noise.weights[rows]),
+        )
+
+
+def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
+    """Join the recipes of one scheme's rounds."""
+    first, *others = recipes
+    if not others:
+        return first
+    noises = [recipe.noise.weights for recipe in recipes if recipe.noise is not None]
+    labels = [recipe.label_weights for recipe in recipes if recipe.label_weights is not None]
+    return replace(
+        first,
+        sources=torch.cat([recipe.sources for recipe in recipes]),
+        weights=torch.cat([recipe.weights for recipe in recipes]),
+        public_sources=torch.cat([recipe.public_sources for recipe in recipes]),
+        label_weights=torch.cat(labels) if labels else None,
+        noise=first.noise and replace(first.noise, weights=torch.cat(noises)),
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Finished rows, and the part of their keys that was drawn on the way."""
+
+    encoded: Samples
+    mask: UInt8[Tensor, "m c bytes"] | None
+    transforms: Float[Tensor, "m k 2 3"] | None

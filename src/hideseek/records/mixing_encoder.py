@@ -1,0 +1,90 @@
+"""The contract of schemes that mix images into rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.records.encoder import Encoder
+
+if TYPE_CHECKING:
+    from hideseek.chance import Randomness
+    from hideseek.records.encoded_release import EncodedRelease
+    from hideseek.records.mixing_secret import MixingSecret
+    from hideseek.records.samples import Samples
+
+
+class ImagesPerRow(NamedTuple):
+    """How many private and how many public images are mixed into a row."""
+
+    private: int
+    public: int
+
+
+@dataclass(frozen=True)
+class RowNoise:
+    """The noise of a row: the variance of a pixel, and the column of the weights that multiplies it, if any does."""
+
+    variance: float
+    weight: int | None = None
+
+
+class MixingEncoder(Encoder):
+    """An encoder whose rows are weighted sums of images, perhaps under noise, movements or a mask of signs.
+
+    `encodings` does as `hide` does for those who train on the fly and keep nothing; `queries` encodes what a model is
+    asked. The release's `scheme` is the encoder with all that was estimated from the private images filled in, so an
+    attacker can make encodings like it.
+    """
+
+    @property
+    @abstractmethod
+    def images_per_row(self) -> ImagesPerRow:
+        """Tell how many private and how many public images are mixed into a row."""
+
+    @property
+    @abstractmethod
+    def masked(self) -> bool:
+        """Tell whether signs are flipped at random, so that only absolute values are known."""
+
+    @property
+    @abstractmethod
+    def linear(self) -> bool:
+        """Tell whether rows are weighted sums of the images as they are, plus noise: not masked, not moved."""
+
+    @abstractmethod
+    def noise(self, pixels: int) -> RowNoise | None:
+        """Tell how much noise a row of so many pixels has; None where there is none, or it is not yet estimated."""
+
+    @property
+    def mixes_public(self) -> bool:
+        """Tell whether public images are mixed in."""
+        return self.images_per_row.public > 0
+
+    @abstractmethod
+    def hide(
+        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+    ) -> tuple[EncodedRelease, MixingSecret]:
+        """Encode every private image once a round, in a fresh random order."""
+
+    @abstractmethod
+    def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> MixingEncoder:
+        """Give the encoder with all filled in that it estimates from the private images."""
+
+    @abstractmethod
+    def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
+        """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
+
+    @abstractmethod
+    def queries(
+        self, pool: Samples | None, public: Samples | None, chance: Randomness
+    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+        """Give the function that encodes images to be asked about: each once, in their order, under fresh keys.
+
+        Partners come from the pool and from the public images; without a pool, the images are each other's partners.
+        """

@@ -1,0 +1,76 @@
+"""The ground truth behind encoded images."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Int8, UInt8
+from torch import Tensor
+
+from hideseek.records.release import Release
+from hideseek.records.secret import Secret
+
+if TYPE_CHECKING:
+    R = TypeVar("R", bound=Release)
+
+
+@dataclass(frozen=True)
+class MixingSecret(Secret):
+    """How every row of an EncodedRelease was made, and from what.
+
+    Row r is σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r): `sources` are the s_rj, `weights` the λ_rj with the private ones
+    first, `mask` the σ_r, packed eight pixels of a channel to a byte (1 is −). The noise needs no field: it is what
+    remains.
+    """
+
+    sources: Int[Tensor, "m k_private"]
+    public_sources: Int[Tensor, "m k_public"]
+    weights: Float[Tensor, "m k"]
+    mask: UInt8[Tensor, "m c bytes"] | None = None
+    transforms: Float[Tensor, "m k 2 3"] | None = None  # where images were moved before they were mixed
+
+    @property
+    def items(self) -> int:
+        """Count the rows."""
+        return len(self.sources)
+
+    def holds(self, items: Int[Tensor, " n"]) -> Int[Tensor, "n k_private"]:
+        """Give the private images of some rows."""
+        return self.sources.cpu()[items.cpu().long()]
+
+    def shares(self, items: Int[Tensor, " n"]) -> Float[Tensor, "n k_private"]:
+        """Give their weights."""
+        return self.weights.cpu()[items.cpu().long(), : self.sources.shape[1]]
+
+    @property
+    def masked(self) -> bool:
+        """Tell whether there are masks."""
+        return self.mask is not None
+
+    def reveal(self, release: R, fields: Collection[str]) -> R:
+        """Give a release with the image that each row was made for, all its images, or their weights."""
+        known = {"made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}
+        return replace(release, **{name: known[name] for name in fields})
+
+    def signs(self) -> Int8[Tensor, "m c h w"]:
+        """Unpack the mask to −1 and +1, one for every pixel and channel; all +1 where there is none."""
+        shape = (len(self.sources), *self.private.shape)
+        if self.mask is None:
+            return torch.ones(shape, dtype=torch.int8)
+        height, width = self.private.shape[1:]
+        bits = np.unpackbits(self.mask.numpy(), axis=-1, count=height * width, bitorder="little")
+        return torch.from_numpy(1 - 2 * bits.astype(np.int8)).reshape(shape)
+
+    def rows(self, rows: Int[Tensor, " n"]) -> MixingSecret:
+        """Give the ground truth of some rows."""
+        chosen = {"sources": self.sources, "public_sources": self.public_sources, "weights": self.weights}
+        optional = {"mask": self.mask, "transforms": self.transforms}
+        return replace(
+            self,
+            **{name: tensor[rows] for name, tensor in chosen.items()},
+            **{name: None if tensor is None else tensor[rows] for name, tensor in optional.items()},
+        )

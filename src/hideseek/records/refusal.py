@@ -1,0 +1,91 @@
+"""Why an attack does not apply to a release: a reason from a fixed list, and the facts that belong to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Self
+
+from hideseek.errors import BadInput
+
+
+class Reason(StrEnum):
+    """A reason, by its code in result.json, with the text that explains it."""
+
+    text: str
+
+    def __new__(cls, code: str, text: str) -> Self:
+        """Keep the text beside the code."""
+        reason = str.__new__(cls, code)
+        reason._value_ = code
+        reason.text = text
+        return reason
+
+    OTHER_KIND = "other-kind", "this attack is on a {wanted}, not on a {given}."
+    MISSING_FIELDS = "missing-fields", "this attack needs {fields}, which this attacker does not have."
+    NO_PUBLIC_IMAGES = (
+        "no-public-images",
+        "this attack is on schemes that mix in public images; this one mixes in none.",
+    )
+    TOO_FEW_PUBLIC_IMAGES = "too-few-public-images", "{given} public images are too few: {wanted} or more are needed."
+    PUBLIC_IMAGES_OF_OTHER_SIZE = (
+        "public-images-of-other-size",
+        "public images of {given} cannot be in rows of {wanted}: load them at the size that they were mixed at.",
+    )
+    NO_OWN_IMAGES = (
+        "no-own-images",
+        "this attack needs images of the attacker's own, or public ones, and there are none: give it some like the"
+        " private ones.",
+    )
+    TOO_FEW_OWN_IMAGES = (
+        "too-few-own-images",
+        "{given} images of the attacker's own are too few: {wanted} or more are needed.",
+    )
+    UNSUITED_OWN_IMAGES = (
+        "unsuited-own-images",
+        "the attacker's own images must have the channels, the normalisation and at least the size of the release's"
+        " ({wanted}), and have {given}.",
+    )
+    MASKED = "masked", "the signs of pixels were flipped at random, and this attack needs rows without a mask."
+    NOT_MASKED = "not-masked", "this scheme flips no signs, so there is no mask to undo."
+    NOT_LINEAR = (
+        "not-linear",
+        "images were moved before they were mixed, each time anew, so the rows are no linear system.",
+    )
+    NO_COMMON_IMAGES = (
+        "no-common-images",
+        "every private image is in one row alone, so no two rows share one: it takes two rounds or more.",
+    )
+    TOO_FEW_ROWS = "too-few-rows", "{given} rows are too few: {wanted} or more are needed."
+    TOO_FEW_ROUNDS = (
+        "too-few-rounds",
+        "the attack needs two images with {wanted} or more rows each: encode every image in {wanted} rounds or more.",
+    )
+    TOO_SMALL_IMAGES = (
+        "too-small-images",
+        "SSIM compares images of {wanted}×{wanted} pixels or more; these are smaller.",
+    )
+    INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Says why an attack does not apply.
+
+    >>> str(Refusal(Reason.TOO_FEW_ROWS, {"given": 3, "wanted": 5}))
+    '3 rows are too few: 5 or more are needed.'
+    """
+
+    reason: Reason
+    facts: dict[str, int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.reason.text.format(**self.facts)
+
+
+class Refused(BadInput):
+    """An attack was run on a release that it does not apply to."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal

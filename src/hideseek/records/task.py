@@ -1,0 +1,25 @@
+"""How large a release is: what the work of an attack is told from."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Task:
+    """Counts of a release, known before it is made."""
+
+    items: int
+    """What is shared, one by one: rows (private images times rounds), or updates."""
+    images: int
+    """Private images."""
+    pixels: int
+    """Numbers of an image: channels × height × width."""
+    public: int = 0
+    """Public images that are mixed in, at the size of an item; 0 where there are none."""
+    own: int = 0
+    """Images of the attacker's own, to try things on."""
+    images_per_item: int = 2
+    """Images in an item, private and public."""
+    masked: bool = False
+    """Whether signs are flipped at random."""
+    channels: int = 1
+    """Of an image: the cost of a network grows with its positions, which are pixels over channels."""

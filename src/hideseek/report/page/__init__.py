@@ -1,0 +1,5 @@
+"""An audit as one HTML page."""
+
+from hideseek.report.page.page import write_page
+
+__all__ = ["write_page"]

@@ -1,0 +1,109 @@
+"""Which private image a guess is judged by, and both of them as raw pixels."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.records import Reconstruction, Samples
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.matching import one_to_one
+
+BLOCK = 1 << 22  # numbers at a time
+HUGE = 1e9  # no pixel is beyond: guesses that are would overflow, and escape judgement
+_ROUNDING = 1e-6  # a deviation below this share of the values is rounding
+
+
+@dataclass(frozen=True)
+class Matched(Reconstruction):
+    """Guesses whose images the judge has found, by matching; −1 where no image was left."""
+
+
+def match_guesses(claim: Reconstruction, secret: MixingSecret) -> Reconstruction:
+    """Match guesses without an order to private images, one to one, by absolute correlation over the whole set.
+
+    The Hungarian method needs the table of all guesses and images: its size bounds how many can be matched.
+    """
+    if claim.of != "any":
+        return claim
+    return Matched(claim.images, one_to_one(likeness(claim.images, secret.private)), "images")
+
+
+def candidates(claim: Reconstruction, secret: MixingSecret) -> Int[Tensor, "guesses truths"]:
+    """Give the private images that each guess may be judged by, the best of them counting; −1 is none.
+
+    A guess of a row may show any of the row's private images: baselines have the same advantage.
+    """
+    claim = match_guesses(claim, secret)
+    known = claim.about.cpu().long()
+    if claim.of == "images":
+        return known[:, None]
+    return torch.where(known[:, None] < 0, -1, secret.sources.cpu()[known.clamp_min(0)])
+
+
+def subjects(claim: Reconstruction, secret: MixingSecret) -> Int[Tensor, " guesses"]:
+    """Give the private image that a guess is about, of a row's images the one that the row was made for."""
+    return candidates(claim, secret)[:, 0]
+
+
+def likeness(guesses: Float[Tensor, "guesses c h w"], private: Samples) -> Float[Tensor, "guesses n"]:
+    """Give the absolute correlation of every guess with every private image, block by block.
+
+    In double precision and rounded to nine places, so that an image that is there twice is as like in both.
+    """
+    found = torch.empty(len(guesses), len(private))
+    pixels = math.prod(private.shape)
+    for part in blocks(len(guesses), pixels, BLOCK // 4):
+        rows = _unit(guesses[part].float().clamp(-HUGE, HUGE))
+        for others in blocks(len(private), pixels, BLOCK // 4):
+            found[part, others] = (rows @ _unit(private.pixels(others)).T).round(decimals=9).float()
+    return found
+
+
+def _unit(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n pixels"]:
+    """Centre absolute values and give them length one; what is all of one value becomes zero."""
+    rows = images.cpu().flatten(1).double().abs_()
+    before = rows.norm(dim=1, keepdim=True)
+    rows -= rows.mean(1, keepdim=True)
+    length = rows.norm(dim=1, keepdim=True)
+    return rows.mul_(torch.where(length > _ROUNDING * before, 1 / length.clamp_min(1e-30), 0.0))
+
+
+def raw_pair(
+    private: Samples, places: Int[Tensor, " b"], guesses: Float[Tensor, "b c h w"]
+) -> tuple[Float[Tensor, "b c h w"], Float[Tensor, "b c h w"]]:
+    """Give private images as raw pixels of [0, 1], and guesses mapped back as they are: (pixel − shift) / scale.
+
+    An image that normalising made all zero has no way back: its guess becomes NaN.
+    """
+    scale, shift = (each if len(each) == 1 else each[places] for each in (private.scale, private.shift))
+    width = 255.0 if private.images.dtype == torch.uint8 else 1.0
+    back = torch.where(scale == 0, torch.nan, 1 / scale)[:, :, None, None]
+    return private.images[places].float() / width, (guesses - shift[:, :, None, None]) * back / width
+
+
+def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
+    """Give a x̂ + b with the a and b that make it most like the truth: the least squares fit, one for each image.
+
+    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]])).flatten()
+    tensor([1., 3.])
+    """
+    x, y = truth.flatten(1).double(), guess.flatten(1).double()
+    mean_x, mean_y = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
+    centred = y - mean_y
+    variance = centred.square().sum(1, keepdim=True)
+    flat = variance <= (_ROUNDING * y).square().sum(1, keepdim=True)
+    slope = torch.where(flat, 0.0, ((x - mean_x) * centred).sum(1, keepdim=True) / variance.clamp_min(1e-300))
+    return (slope * centred + mean_x).float().reshape(truth.shape)
+
+
+def blocks(count: int, each: int, size: int = BLOCK) -> list[slice]:
+    """Divide items of `each` numbers into blocks of bounded size.
+
+    >>> blocks(5, 10, 20)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, size // max(1, each))
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]

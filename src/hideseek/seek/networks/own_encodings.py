@@ -1,0 +1,118 @@
+"""Encodings that an attacker makes of images he has, by the scheme of a release, to train networks on."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.records.samples import describe_shape
+from hideseek.seek.networks.learned_search import cut
+
+PIECE = 1 << 22  # pixels that are encoded at a time: 16 MiB of floats
+HELD = 512  # images, at most, that are held out to try a network on
+SHARE = 10  # one image in so many is held out
+
+
+@dataclass(frozen=True)
+class OwnEncodings:
+    """Batches of encodings x̃ and of the mixtures z under their masks, for one epoch.
+
+    Each is made when it is needed, and seen once. An image is used again and again, with other partners and weights;
+    where images are larger than rows, a patch of it is cut at random, each time another.
+    """
+
+    scheme: Encoder
+    shape: tuple[int, int, int]
+    images: Samples
+    """Stand-ins for private images …"""
+    places: Int[Tensor, " some"]
+    """… of which these are used."""
+    public: Samples | None
+    """What is mixed in, where the scheme mixes public images in."""
+    rows: int
+    batch: int
+    stream: Randomness
+
+    @property
+    def steps(self) -> int:
+        """How many batches the epoch has."""
+        return self.rows // self.batch
+
+    def epoch(self, number: int, first: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Give the batches from the batch `first` on."""
+        chance = Randomness(self.stream.key, self.stream.seed)
+        step = 0
+        while step < self.steps:
+            encoded, mixed = self._piece(chance)
+            for start in range(0, len(mixed) - self.batch + 1, self.batch):
+                if first <= step < self.steps:
+                    yield encoded[start : start + self.batch], mixed[start : start + self.batch]
+                step += 1
+
+    def _piece(self, chance: Randomness) -> tuple[Float[Tensor, "n c h w"], Float[Tensor, "n c h w"]]:
+        """Encode some of the images: at least a batch of rows, in little memory."""
+        size = max(min(PIECE // math.prod(self.shape), self.rows), self.batch, 2 * sum(self.scheme.images_per_row))
+        some = self.places[chance.permutation(len(self.places))[:size]]
+        private, public = cut(self.images.take(some), self.shape, chance), self.public
+        if public is not None:
+            public = cut(public.take(chance.permutation(len(public))[:size]), self.shape, chance)
+        release, secret = self.scheme.hide(private, public, chance, rounds=-(-size // len(private)))
+        return release.encoded.images, release.encoded.images * secret.signs()
+
+
+def without_images(release: EncodedRelease) -> str:
+    """Refuse an attacker who has no images to make encodings of, or none that will do."""
+    own = release.public if release.own is None else release.own
+    if own is None or (release.public is None and release.scheme.images_per_row.public and release.own is None):
+        return (
+            "this attack trains on encodings that the attacker makes, and has no images to make them of: give it the"
+            " public ones (--public ADDRESS) or some like the private ones (--own ADDRESS)."
+        )
+    for images in (own, own if release.public is None else release.public):
+        if any(given < wanted for given, wanted in zip(images.shape, release.encoded.shape, strict=True)):
+            return (
+                f"images of {describe_shape(images.shape)} cannot stand in for private ones of"
+                f" {describe_shape(release.encoded.shape)}: load them with that --size and --channels."
+            )
+        if images.normalisation != release.encoded.normalisation or images.shape[0] != release.encoded.shape[0]:
+            return "images that stand in for private ones need the release's channels and normalisation."
+    return ""
+
+
+def own_encodings(
+    release: EncodedRelease, rows: int, batch: int, chance: Randomness
+) -> tuple[OwnEncodings, OwnEncodings]:
+    """Give encodings to train on, and encodings of other private stand-ins to try on what was trained.
+
+    The attacker's own images stand in for private ones, or public ones if he has no others. Where he has one set
+    only, and the scheme mixes public images in, every other image stands in for a private one.
+    """
+    own = release.public if release.own is None else release.own
+    public = own if release.public is None else release.public
+    refusal = without_images(release)
+    if own is None or public is None or refusal:
+        raise BadInput(refusal)
+    together, mixed_in = release.scheme.images_per_row
+    places = chance.permutation(len(own))
+    if mixed_in and own is public:
+        places, public = places[places % 2 == 0], public.take(slice(1, None, 2))
+    held = min(HELD, max(2, together, len(places) // SHARE))
+    if len(places) - held < max(2, together) or len(public) < mixed_in:
+        raise BadInput(f"{len(own)} images are too few to make encodings of: give more with --own or --public.")
+    training, trial = chance.spawn(2)
+    encodings = OwnEncodings(
+        release.scheme,
+        release.encoded.shape,
+        own,
+        places[held:],
+        public if mixed_in else None,
+        rows,
+        batch,
+        training,
+    )
+    return encodings, replace(encodings, places=places[:held], stream=trial)

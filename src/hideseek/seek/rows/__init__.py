@@ -1,0 +1,1 @@
+"""Attacks on encodings, one file each."""

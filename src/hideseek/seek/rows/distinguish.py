@@ -1,0 +1,141 @@
+"""Whose encoding is this? InstaHide's test of Appendix E.3, the same test done soundly, and a classifier."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.records import Attack, Attribution, EncodedRelease, Evidence, Task
+from hideseek.seek.costs import VALUE, largest
+from hideseek.seek.run import check
+from hideseek.seek.signals.discriminant import chosen_discriminant, discriminant_effort
+from hideseek.seek.signals.encoding_tests import one_against_the_rest, single_against_many, statistics, statistics_names
+
+FEWEST = 8  # rows of an image: half to learn from, of these some to choose by, and half to guess
+LEVEL = 0.05  # at which all tests together may err once in so often
+LEAST_TESTS, LEAST_ENCODINGS, LEAST_IMAGES = 5, 40, 8  # that tell something
+TEST, TESTED = 2.3e-4, 4e-8  # seconds of a test, and what a value adds to it
+
+
+@dataclass(frozen=True)
+class Distinguish(Attack[EncodedRelease]):
+    """Tell encodings of different images apart, when it is known which rows were made for the same image.
+
+    InstaHide (§4.1, Appendix E.3) conjectures that it is hard, and takes 7 statistics of encodings (mean, standard
+    deviation, total variation, 4 pixels) through Kolmogorov-Smirnov tests, of a single encoding against all, averaged
+    over 50. But single values against all of which they are a part have p-values that average to one half, whatever
+    the images are, and an image must stand out from all others in nearly all its encodings for its own average to
+    fall. The remarks have that table (`single`), and the same test of all encodings of an image against those of the
+    others (`whole`), which can reject.
+
+    The claim is a classifier's: it learns from half of the rows of each image, and guesses whose the other half are.
+
+    Deviation: the paper draws images at random; here they are those with most rows, at random among equals. Its total
+    variation is not defined: here Σ|differences| of neighbours, down and across.
+    """
+
+    sees: ClassVar[type[EncodedRelease]] = EncodedRelease
+    needs: ClassVar[tuple[str, ...]] = ("sources",)
+    source: ClassVar[str] = "InstaHide E.3; the classifier is ours"
+
+    images: int = 10
+    """How many images to tell apart: those with most rows."""
+    encodings: int = 400
+    """How many rows of each to use, at most."""
+    locations: int = 4
+    """How many random pixels are among the statistics."""
+    tests: int = 50
+    """How many single encodings of each image are tested."""
+
+    def __post_init__(self) -> None:
+        if self.images < 2 or self.encodings < FEWEST:
+            raise BadInput(f"telling apart takes 2 images or more and {FEWEST} encodings of each, or more.")
+        if self.locations < 0 or self.tests < 1:
+            raise BadInput("the number of locations cannot be negative, and one encoding or more must be tested.")
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Test, learn from half of the rows, and guess the other half."""
+        check(self, release)
+        candidates, rows, ids = self._chosen(release, chance)
+        encoded = release.encoded.pixels(rows)
+        places = chance.permutation(encoded[0].numel())[: self.locations]
+        values = statistics(encoded, places).numpy()
+        single = single_against_many(values, ids.numpy(), self.tests, chance)
+        whole = one_against_the_rest(values, ids.numpy())
+        learnt = torch.zeros(len(rows), dtype=torch.bool)
+        for number in range(len(candidates)):
+            own = (ids == number).nonzero()[:, 0]
+            learnt[own[chance.permutation(len(own))[: len(own) // 2]]] = True
+        known, asked = encoded[learnt].numpy(), encoded[~learnt].numpy()
+        discriminant = chosen_discriminant(known, ids[learnt].numpy(), masked=release.scheme.masked, chance=chance)
+        scores = torch.from_numpy(discriminant.scores(asked)).float()
+        remarks: dict[str, Any] = {
+            "images": candidates.tolist(),
+            "rows": torch.bincount(ids).tolist(),
+            "statistics": statistics_names(self.locations),
+            "single against all": _rounded(single[0]),
+            "single against others": _rounded(single[1]),
+            "single, mean": [round(float(table.mean()), 4) for table in single],
+            "whole against others": _rounded(whole),
+            "whole, rejected": int((whole < LEVEL / whole.size).sum()),
+            "whole, tests": whole.size,
+            "classifier": discriminant.described,
+        }
+        return Evidence((Attribution(rows[~learnt], candidates, scores),), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse sources of some rows alone, and a release without two images that have rows enough."""
+        enough = len(release.encoded) // release.rounds if release.rounds >= FEWEST else 0
+        if release.sources is not None:
+            if len(release.sources) != len(release.encoded) or release.sources.shape[1] < 1:
+                return f"sources of all {len(release.encoded)} rows are needed: give them with the same release."
+            enough = int((torch.bincount(release.sources[:, 0]) >= FEWEST).sum())
+        if enough < 2:
+            return (
+                f"telling encodings apart takes two images with {FEWEST} or more rows each: hide with --rounds {FEWEST}"
+                " or more."
+            )
+        return ""
+
+    def effort(self, task: Task) -> float:
+        """Count the tests, and the classifiers that are tried."""
+        images = min(self.images, task.images)
+        encodings = min(self.encodings, task.items // max(1, task.images))
+        rows = images * encodings
+        tests = 2 * images * (3 + self.locations) * min(self.tests, encodings)
+        return tests * (TEST + rows * TESTED) + discriminant_effort(rows, task) + 10 * rows * task.pixels * VALUE
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Do fewer tests, then use fewer rows of each image, then fewer images."""
+        attack = largest(lambda tests: replace(self, tests=tests), LEAST_TESTS, self.tests, seconds, task)
+        most = min(self.encodings, max(FEWEST, task.items // max(1, task.images)))
+        fewer = largest(lambda rows: replace(attack, encodings=rows), LEAST_ENCODINGS, most, seconds, task)
+        if fewer.encodings < most:
+            attack = fewer
+        return largest(lambda images: replace(attack, images=images), LEAST_IMAGES, self.images, seconds, task)
+
+    def _chosen(
+        self, release: EncodedRelease, chance: Randomness
+    ) -> tuple[Int[Tensor, " images"], Int[Tensor, " rows"], Int[Tensor, " rows"]]:
+        """Choose images and rows; give the images' places, the rows, and whose they are as numbers from 0."""
+        assert release.sources is not None  # noqa: S101 (`needs`)
+        first = release.sources[:, 0]
+        counts = torch.bincount(first)
+        order = chance.permutation(len(counts))
+        best = order[counts[order].argsort(descending=True, stable=True)][: self.images].sort().values
+        best = best[counts[best] >= FEWEST]
+        parts = []
+        for image in best:
+            own = (first == image).nonzero()[:, 0]
+            parts.append(own[chance.permutation(len(own))[: self.encodings]].sort().values)
+        ids = torch.repeat_interleave(torch.arange(len(best)), torch.tensor([len(part) for part in parts]))
+        return best, torch.cat(parts), ids
+
+
+def _rounded(table: Float[np.ndarray, "images statistics"]) -> list[list[float]]:
+    return [[float(f"{value:.3g}") for value in row] for row in table]

@@ -1,0 +1,164 @@
+"""Finding the rows that share an image, and averaging them (InstaHide §2.1)."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.progress import track
+from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Samples, Task
+from hideseek.seek.costs import DOUBLE_PRODUCT, PRODUCT, VALUE, fits, largest
+from hideseek.seek.refusals import without_pairs
+from hideseek.seek.run import check
+from hideseek.seek.signals.whitening import Whitening
+from hideseek.seek.systems.unmixing import unmix
+
+TOGETHER = 256  # groups that grow at the same time
+CHUNK = 1024  # rows that are made white together
+SAME = 0.5  # correlation of two groups' averages, made white, from which they are of one image
+MOST_WEIGHTS = 1 << 27  # numbers, that mixtures are taken apart by
+LINKED = 50  # rows whose similarity to all others is kept as evidence
+LEAST_SEEDS = 64  # groups that are worth growing
+LEAST_STEPS = 2  # of taking apart, that are worth beginning
+FITTED, CANDIDATE = 1e-4, 3e-5  # seconds to fit the weights of a row, and what each image in it adds
+COMPARED = 3e-9  # seconds to follow an inner product while groups grow
+_NOISE = 4.0  # deviations above which two rows are taken to share an image
+
+
+@dataclass(frozen=True)
+class MixupPairs(Attack[EncodedRelease]):
+    """Tell by inner products which rows share an image, and average each group to an estimate of it.
+
+    InstaHide §2.1: ⟨x̃_1, x̃_2⟩ is about 0 for rows without a common image, and λ_1 λ_2 ‖x‖² for rows with one. From
+    many rows a group is grown, by always adding the row whose least inner product with the members is largest: rows
+    that all share one image, while the others in them differ and average out.
+
+    Deviation: images are made white first, since photographs are correlated; and the averages are only where we begin:
+    with a few rounds, the mixtures are as many equations as there are unknowns, and `unmix` solves them.
+    Under a mask, absolute values take the place of the rows, and nothing is solved.
+    """
+
+    sees: ClassVar = EncodedRelease
+    source: ClassVar = "InstaHide §2.1; the last step is ours"
+
+    members: int = 20
+    """Rows of a group, at most."""
+    seeds: int = 30
+    """Groups that are grown for every private image; the tightest distinct ones are kept."""
+    most_seeds: int = 3000
+    """Groups at most, of a large release: each costs a product with all rows for every member."""
+    steps: int = 8
+    """Of taking the mixtures apart, from the averages; 0 leaves the averages."""
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Compare, group, average, take apart."""
+        if self.members < 2 or min(self.seeds, self.most_seeds) < 1 or self.steps < 0:
+            raise BadInput("a group needs two rows or more, and an image one seed or more.")
+        check(self, release)
+        pixels = release.encoded.pixels()
+        rows = pixels.abs() if release.scheme.masked else pixels
+        count = len(rows) // release.rounds  # private images
+        mean = rows.mean(0)
+        centred = rows - mean
+        white = _white(centred)
+        unit = functional.normalize(white)
+        seeds = chance.permutation(len(rows))[: min(self.seeds * count, self.most_seeds)]
+        noise = _noise(unit[seeds[:CHUNK]] @ unit.T)
+        members, tight = _grow(unit, seeds, self.members, _NOISE * noise)
+        averages = _average(white, members)
+        chosen = _distinct(averages, tight, count)
+        guesses = _average(centred.flatten(1), members[chosen])
+        remarks = {"groups": len(chosen), "rows of a group": float((members[chosen] >= 0).sum(1).float().mean())}
+        private, public = release.scheme.images_per_row
+        solvable = not release.scheme.masked and not public and 1 < len(chosen) <= MOST_WEIGHTS // len(rows)
+        if self.steps and solvable:
+            guesses, left = unmix(centred.flatten(1), white, averages[chosen], private, self.steps)
+            remarks["unexplained"] = left
+        images = guesses.view(-1, *mean.shape) + mean
+        return Evidence((Reconstruction(images, seeds[chosen], "any"), _links(unit, seeds[:LINKED])), remarks)
+
+    def refuses(self, release: EncodedRelease) -> str:
+        """Refuse a release in which no two rows share a private image."""
+        return without_pairs(release)
+
+    def effort(self, task: Task) -> float:
+        """Count a product with all rows for each member of every group, and every row in each step of taking apart."""
+        seeds = min(self.seeds * task.images, self.most_seeds, task.items)
+        seconds = seeds * self.members * task.items * (task.pixels * PRODUCT + COMPARED)
+        seconds += (10 * task.items + seeds * self.members) * task.pixels * VALUE
+        groups = min(seeds, task.images)
+        if self.steps and not task.masked and not task.public and groups <= MOST_WEIGHTS // max(1, task.items):
+            weights = task.items * (FITTED + CANDIDATE * task.images_per_item + groups * task.pixels * 2 * PRODUCT)
+            images = groups * (groups + task.pixels) * (groups + task.items) * DOUBLE_PRODUCT
+            seconds += self.steps * (weights + images)
+        return seconds
+
+    def within(self, seconds: float, task: Task) -> Self:
+        """Take apart in fewer steps, then grow fewer groups."""
+        fewer = largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
+        if fits(fewer, seconds, task):
+            return fewer
+        return largest(lambda seeds: replace(fewer, most_seeds=seeds), LEAST_SEEDS, self.most_seeds, seconds, task)
+
+
+def _links(unit: Float[Tensor, "m pixels"], rows: Int[Tensor, " some"]) -> Links:
+    """Give the inner products of some rows with all others."""
+    first, second = rows.repeat_interleave(len(unit)), torch.arange(len(unit)).repeat(len(rows))
+    other = first != second
+    return Links(first[other], second[other], (unit[rows] @ unit.T).flatten()[other])
+
+
+def _white(rows: Float[Tensor, "m c h w"]) -> Float[Tensor, "m pixels"]:
+    white = Whitening.of(Samples(rows, rows.new_empty(len(rows), 0)))
+    return torch.cat([white(part).flatten(1) for part in rows.split(CHUNK)])
+
+
+def _noise(products: Float[Tensor, "seeds m"]) -> float:
+    """Estimate how far inner products of unrelated rows scatter, from the negative ones: no shared image made these."""
+    return float(products[products < 0].square().mean().sqrt())
+
+
+def _grow(
+    unit: Float[Tensor, "m pixels"], seeds: Int[Tensor, " seeds"], size: int, least: float
+) -> tuple[Int[Tensor, "seeds size"], Float[Tensor, " seeds"]]:
+    """Grow a group from every seed; −1 where no row is alike enough. Tell how alike members are, too."""
+    groups, tightness = [], []
+    for part in track(seeds.split(TOGETHER), "growing groups"):
+        place = torch.arange(len(part))
+        members = part.new_full((len(part), size), -1)
+        members[:, 0] = part
+        lowest = unit[part] @ unit.T
+        lowest[place, part] = -torch.inf
+        tight = torch.zeros(len(part))
+        for nth in range(1, size):
+            value, row = lowest.max(1)
+            grows = value > least
+            members[:, nth] = torch.where(grows, row, -1)
+            tight += torch.where(grows, value, 0.0)
+            lowest = torch.where(grows[:, None], torch.minimum(lowest, unit[row] @ unit.T), lowest)
+            lowest[place, row] = -torch.inf
+        groups.append(members)
+        tightness.append(tight)
+    return torch.cat(groups), torch.cat(tightness)
+
+
+def _average(rows: Float[Tensor, "m pixels"], members: Int[Tensor, "groups size"]) -> Float[Tensor, "groups pixels"]:
+    return torch.stack([rows[group[group >= 0]].mean(0) for group in members])
+
+
+def _distinct(
+    averages: Float[Tensor, "groups pixels"], tight: Float[Tensor, " groups"], count: int
+) -> Int[Tensor, " kept"]:
+    """Choose groups of different images, the tightest first."""
+    unit = functional.normalize(averages)
+    same = unit @ unit.T >= SAME
+    kept: list[int] = []
+    for group in tight.argsort(descending=True).tolist():
+        if len(kept) < count and not same[group, kept].any():
+            kept.append(group)
+    return torch.tensor(kept)

@@ -1,0 +1,1 @@
+"""What attacks measure in rows: white products, matched filters, discriminants, tests."""

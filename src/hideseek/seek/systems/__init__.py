@@ -1,0 +1,1 @@
+"""What attacks solve: least squares, priors, exact weights."""

@@ -1,0 +1,117 @@
+"""Confirming and repairing rows one by one, once their public images were found."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.progress import track
+from hideseek.records import Samples
+from hideseek.seek.signals.matched_filter import Candidates, in_blocks, inverse_energy, strongest
+from hideseek.seek.signals.whitening import Whitening
+from hideseek.seek.systems.flat_pairs import SURE, TRIES, Array, Pairs, exact_weights, missing_one, smoothest
+
+WEAKEST = 2  # images of an unconfirmed row that are put in doubt
+RUNNERS_UP = 50  # that are tried in the place of each
+PATIENT = 30  # times as many guesses where an image is missing
+
+
+def remaining_of(
+    rows: Float[Tensor, "n c h w"], public: Samples, found: Int[Tensor, "n j"], weights: Float[Tensor, "n j"]
+) -> Float[Tensor, "n c h w"]:
+    """Subtract what was found."""
+    remaining = rows.clone()
+    for places, weight in zip(found.T, weights.T, strict=True):
+        for part in torch.arange(len(rows)).split(1024):
+            remaining[part] -= weight[part, None, None, None] * public.pixels(places[part])
+    return remaining
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Images of a row, with exact weights, and by how many pairs they are confirmed."""
+
+    places: Int[Tensor, " j"]
+    weights: Array
+    support: int
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Confirms and mends rows one by one."""
+
+    rows: Float[Tensor, "n c h w"]
+    mass: Float[Tensor, " n"] | None
+    public: Samples
+    chance: Randomness
+
+    def confirm(self, found: Int[Tensor, "n j"], weights: Float[Tensor, "n j"]) -> Tensor:
+        """Take the exact weights of the rows where there are any; tell which these are."""
+        remaining = remaining_of(self.rows, self.public, found, weights)
+        confirmed = torch.zeros(len(found), dtype=torch.bool)
+        for row in track(range(len(found)), "confirming"):
+            pairs = smoothest(self.rows[row], remaining[row])
+            judged = self._judged(row, pairs, found[row])
+            if judged.support >= SURE:
+                weights[row], confirmed[row] = torch.from_numpy(judged.weights), True
+        return confirmed
+
+    def _judged(self, row: int, pairs: Pairs, places: Int[Tensor, " j"]) -> "_Judged":
+        mass = None if self.mass is None else float(self.mass[row])
+        return _Judged(places, *exact_weights(pairs, self.public.pixels(places).flatten(1), mass, self.chance))
+
+    def repair(
+        self,
+        doubted: Int[Tensor, " m"],
+        found: Int[Tensor, "n j"],
+        weights: Float[Tensor, "n j"],
+        confirmed: Tensor,
+        white: Whitening,
+        candidates: Candidates,
+    ) -> None:
+        """Put others in the place of the weakest images of doubted rows, if that confirms the row."""
+        remaining = remaining_of(self.rows[doubted], self.public, found[doubted], weights[doubted])
+        pixels = white(self.rows[doubted]).flatten(1)
+        quiet = inverse_energy(white(remaining)).flatten(1)
+        order = weights[doubted].argsort(1)[:, : min(WEAKEST, found.shape[1])]
+        for nth in range(order.shape[1]):
+            kept = torch.ones(len(doubted), found.shape[1], dtype=torch.bool).scatter_(
+                1, order[:, nth : nth + 1], False
+            )
+            others = found[doubted][kept].view(len(doubted), found.shape[1] - 1)
+            rest = in_blocks(pixels, candidates, others, quiet)[1] if others.shape[1] else pixels
+            _, instead = strongest(rest, quiet, candidates, RUNNERS_UP, found[doubted])
+            for number, row in enumerate(track(doubted.tolist(), "repairing")):
+                if not confirmed[row]:
+                    pairs = smoothest(self.rows[row], remaining[number])
+                    self._replace(row, pairs, others[number], instead[number], found, weights, confirmed)
+
+    def _replace(
+        self,
+        row: int,
+        pairs: Pairs,
+        others: Int[Tensor, " known"],
+        instead: Int[Tensor, " candidates"],
+        found: Int[Tensor, "n j"],
+        weights: Float[Tensor, "n j"],
+        confirmed: Tensor,
+    ) -> None:
+        """Try the runners-up beside the other images of a row, then every public image."""
+        assert self.mass is not None  # noqa: S101 (the caller has looked)
+        best = max(
+            (self._judged(row, pairs, torch.cat([others, place[None]])) for place in instead),
+            key=lambda one: one.support,
+        )
+        if len(others):
+            known, mass = self.public.pixels(others).flatten(1), float(self.mass[row])
+            exact = best.weights[:-1]
+            if best.support < SURE:  # then from pairs where the missing image is flat too, which are few
+                exact, _ = exact_weights(pairs, known, None, self.chance, tries=PATIENT * TRIES)
+            if exact.sum() < mass:
+                place = missing_one(pairs, known, exact, mass - float(exact.sum()), self.public)
+                other = self._judged(row, pairs, torch.cat([others, torch.tensor([place])]))
+                best = max(best, other, key=lambda one: one.support)
+        if best.support >= SURE:
+            found[row], weights[row], confirmed[row] = best.places, torch.from_numpy(best.weights), True

@@ -1,0 +1,165 @@
+"""Which figures decide, how often that errs, and what they are said to mean."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from hideseek.audit.findings.figures import DECISIVE, LEVEL, broke, conclusive, figures, harm
+from hideseek.audit.words import sentence
+from hideseek.chance import seeded
+from hideseek.hide import Mixup
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.result import Figure, Range
+from hideseek.score.confidence import _p_value
+from hideseek.score.judge import judge
+from hideseek.score.metrics import METRICS
+from toys import images
+
+ONE = Range(0.5, 0.4, 0.6, 50)
+FLOOR = "shuffled scores"
+FIGURE = Figure("auc", "Links", 0, "", True, "", ONE, {FLOOR: 0.5}, FLOOR, ONE, 0.0, True, True)
+
+
+def test_every_kind_of_claim_has_figures_that_decide() -> None:
+    kinds = {metric.of.__name__ for metric in METRICS.values()}
+    assert set(DECISIVE) == kinds
+    for kind, names in DECISIVE.items():
+        assert all(METRICS[name].of.__name__ == kind for name in names)
+
+
+def test_all_figures_together_seldom_err() -> None:
+    """Where nothing leaks, twelve figures of 40 images together decide in 2.5 % of trials, of normal and skew scores.
+
+    400 trials each: 2.5 % + 2.3 % (three deviations). Without correction it would be 1 − 0.975^12 = 26 %.
+    """
+    generator, ones = np.random.default_rng(0), np.ones(40)
+    laws: dict[str, Callable[[], NDArray[np.float64]]] = {
+        "normal": lambda: np.asarray(generator.normal(0, 1, 40)),
+        "skew to the right": lambda: np.asarray(generator.exponential(1, 40) - 1),
+        "one in forty is right": lambda: np.asarray((generator.random(40) < 1 / 40) - 1 / 40),
+    }
+    for name, draw in laws.items():
+        doubts = np.array([min(_p_value(draw(), ones) for _ in range(12)) for _ in range(400)])
+        assert (doubts <= LEVEL / 12).mean() <= 0.048, name
+        if name == "normal":
+            assert (doubts <= LEVEL).mean() > 0.15
+
+
+def test_a_true_reconstruction_breaks_and_a_random_one_does_not() -> None:
+    private = images(40, stored=False)
+    _, secret = Mixup().hide(private, None, seeded(0))
+    truth = private.pixels(secret.sources[:, 0])
+    close = Reconstruction(truth + 0.1 * seeded(1).normals(*truth.shape), torch.arange(40))
+    found = figures(judge(Evidence((close,)), secret, seeded(2)), 8)
+    assert broke(found)
+    assert harm(found) == 6
+    assert "100 % of its guesses are the private image" in sentence(found, 40)
+    far = replace(close, images=seeded(3).normals(*truth.shape))
+    found = figures(judge(Evidence((far,)), secret, seeded(2)), 8)
+    assert not broke(found)
+    assert harm(found) == 0
+    assert sentence(found, 40).startswith("Not shown to beat ")
+
+
+def test_more_attacks_ask_for_less_doubt() -> None:
+    private = replace(images(40, stored=False), labels=torch.empty(40, 0))  # labels alone would tell more
+    _, secret = Mixup().hide(private, None, seeded(0), rounds=2)
+    first, second = torch.triu_indices(80, 80, 1)
+    shares = (secret.sources[first][:, :, None] == secret.sources[second][:, None, :]).flatten(1).any(1)
+    scores = 0.4 * shares + seeded(5).normals(len(first))  # hardly better than chance
+    judgement = judge(Evidence((Links(first, second, scores),)), secret, seeded(0))
+    p_value = next(score.advantage.p_value for score in judgement.scores if score.metric == "auc" and score.advantage)
+    assert 0 < doubt < LEVEL, doubt  # so that one attack is enough, and many are not
+    assert broke(figures(judgement, 1))
+    assert not broke(figures(judgement, int(LEVEL / doubt) + 1))
+
+
+def test_sentences_of_all_kinds() -> None:
+    private, public = images(40, stored=False), images(60, stored=False, seed=9)
+    _, secret = Mixup(k=3, k_private=2).hide(private, public, seeded(0))
+    rows = torch.arange(40)
+    first, second = torch.triu_indices(40, 40, 1)
+    shares = (secret.sources[first][:, :, None] == secret.sources[second][:, None, :]).flatten(1).any(1)
+    claims: dict[Claim, tuple[str, int]] = {
+        Links(first, second, shares.double()): ("it tells which rows share an image (area 1.00", 2),
+        PublicImagesFound(rows, secret.public_sources[:, :1], torch.zeros(40, 1), 60): (
+            "Its first guess is a public image",
+            1,
+        ),
+        Attribution(rows, rows, torch.eye(40)[secret.sources[:, 0]]): ("It says whose encoding a row is in 100 %", 4),
+    }
+    for claim, (words, how_bad) in claims.items():
+        found = figures(judge(Evidence((claim,)), secret, seeded(0)), 3)
+        assert words.lower() in sentence(found, 40).lower()
+        assert harm(found) == how_bad
+    masked = replace(secret, mask=seeded(1).bits(40 * 3, 35).view(40, 3, -1))
+    found = figures(judge(Evidence((Masks(rows, masked.signs()),)), masked, seeded(0)), 3)
+    assert sentence(found, 40) == "It restores signs: 0 % are wrong, 50 % by chance."
+    assert harm(found) == 1
+
+
+def test_nothing_to_judge_is_said() -> None:
+    assert sentence((), 10) == "Nothing that it claims could be judged."
+    weak = replace(FIGURE, beats=False, p_value=0.3)
+    assert (
+        sentence((weak,), 10)
+        == "Better than shuffled scores, but not beyond p_value: area 0.50 (0.40 to 0.60), baseline 0.50."
+    )
+
+
+def test_a_few_hits_among_many_are_judged_exactly() -> None:
+    """11 of 160 images re-identified, where the best baseline has 2: P[Bin(160, 3/161) ≥ 11] by its sum."""
+    private = images(160, stored=False)
+    truth = MixingSecret(
+        private, torch.arange(160)[:, None], torch.empty(160, 0, dtype=torch.int64), torch.ones(160, 1)
+    )
+    guesses = seeded(1).normals(160, *private.shape)
+    guesses[:11] = private.pixels(torch.arange(11))
+    claim = Reconstruction(guesses, torch.arange(160), "images")
+    score = next(each for each in judge(Evidence((claim,)), truth, seeded(0)).scores if each.metric == "re-identified")
+    hits = int((score.values >= 1).sum())
+    baseline = score.baselines[score.best_baseline].mean
+    rate = baseline if score.best_baseline == "chance" else (160 * baseline + 1) / 161
+    wanted = sum(comb(160, k) * rate**k * (1 - rate) ** (160 - k) for k in range(hits, 161))
+    assert 11 <= hits <= 15
+    assert score.advantage is not None
+    assert score.advantage.p_value == pytest.approx(wanted, rel=1e-6)
+    assert broke(figures(judge(Evidence((claim,)), truth, seeded(0)), 8))
+
+
+def test_chance_is_known_not_drawn() -> None:
+    private, public = images(40, stored=False), images(60, stored=False, seed=9)
+    _, secret = Mixup(k=4, k_private=2).hide(private, public, seeded(0))
+    rows = torch.arange(40)
+    first, second = torch.triu_indices(40, 40, 1)
+    order = torch.stack([seeded(row).permutation(60) for row in range(40)])
+    claims = (
+        PublicImagesFound(rows, order, torch.zeros(40, 60), 60),
+        Links(first, second, seeded(1).uniforms(len(first))),
+        Attribution(rows, torch.arange(40), seeded(2).uniforms(40, 40).float()),
+    )
+    scores = {each.metric: each for each in judge(Evidence(claims), secret, seeded(0)).scores}
+    wanted = {
+        "hit@1": 2 / 60,
+        "hit@10": 1 - comb(58, 10) / comb(60, 10),
+        "auc": 0.5,
+        "tpr@fpr=0.01": 0.01,
+        "accuracy": 1 / 40,
+    }
+    for metric, value in wanted.items():
+        assert set(scores[metric].floors) <= {"chance", "labels alone"}
+        assert scores[metric].floors["chance"].mean == pytest.approx(value)
+
+
+def test_too_few_images_conclude_nothing() -> None:
+    few = replace(FIGURE, advantage=replace(ONE, images=4))
+    assert not conclusive((few,))
+    assert conclusive((FIGURE,))
+    assert not conclusive((replace(FIGURE, decisive=False),))
+    assert not conclusive(())

@@ -1,0 +1,176 @@
+"""`hideseek seek` as a user types it: what it writes and says, and what it says when something is wrong."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from PIL import Image
+
+from hideseek.chance import Randomness
+from hideseek.cli import main
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
+from hideseek.seek import ATTACKS
+from hideseek.seek.evidence_files import read_evidence
+
+Seek = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def hidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    arguments = ["hide", "mixup", "--data", "faces", "--rounds", "2", "--out", str(tmp_path / "hidden")]
+    assert main([*arguments, "--keep-secret", str(tmp_path / "truth"), "--seed", "1"]) == 0
+    capsys.readouterr()
+    return tmp_path / "hidden"
+
+
+@pytest.fixture
+def crossed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    arguments = ["hide", "mixup-cross", "--data", "faces", "--public", "faces?split=test", "--k", "2"]
+    assert main([*arguments, "--out", str(tmp_path / "crossed"), "--seed", "1"]) == 0
+    capsys.readouterr()
+    return tmp_path / "crossed"
+
+
+@pytest.fixture
+def seek(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Seek:
+    def seek(attack: str, release: Path, *arguments: str, out: str = "found") -> tuple[int, str]:
+        code = main(["seek", attack, "--release", str(release), "--out", str(tmp_path / out), *arguments])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return seek
+
+
+def test_evidence_and_a_picture_are_written(hidden: Path, seek: Seek, tmp_path: Path) -> None:
+    code, said = seek("mixup-pairs", hidden, "--steps", "1", "--seed", "3")
+    assert code == 0
+    assert "Judge it" in said
+    found = read_evidence(tmp_path / "found")
+    assert found.attack == "mixup-pairs"
+    assert found.settings["steps"] == 1
+    assert found.seed == 3
+    assert found.evidence.seconds > 0
+    with Image.open(tmp_path / "found" / "evidence.png") as picture:
+        assert picture.width > 100
+
+
+def test_the_same_seed_finds_the_same(hidden: Path, seek: Seek, tmp_path: Path) -> None:
+    for out in ("one", "two"):
+        assert seek("mixup-pairs", hidden, "--steps", "0", "--seed", "3", out=out)[0] == 0
+    one, two = ((tmp_path / name / "claims.safetensors").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_there_is_no_option_for_the_secret(hidden: Path, seek: Seek, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        seek("mixup-pairs", hidden, "--secret", str(tmp_path / "truth"))
+
+
+def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["seek"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in ATTACKS)
+    for name in ATTACKS:
+        with pytest.raises(SystemExit) as stopped:
+            main(["seek", name, "--help"])
+        assert stopped.value.code == 0
+        assert "--release" in capsys.readouterr().out
+
+
+def test_an_unknown_attack_is_told_what_is_near(hidden: Path, seek: Seek) -> None:
+    code, said = seek("mixup-pair", hidden)
+    assert code == 1
+    assert "mixup-pairs" in said
+
+
+def test_an_attack_that_needs_public_images_says_so(crossed: Path, seek: Seek, tmp_path: Path) -> None:
+    code, said = seek("mixup-public", crossed)
+    assert code == 1
+    assert "--public ADDRESS" in said
+    assert not (tmp_path / "found").exists()
+
+
+def test_another_public_set_is_refused(crossed: Path, seek: Seek) -> None:
+    code, said = seek("mixup-public", crossed, "--public", "faces")
+    assert code == 1
+    assert "not the 40 public images" in said
+    code, said = seek("mixup-public", crossed, "--public", "faces?split=test", "--size", "20")
+    assert code == 1
+    assert "give the --size that it was made with" in said
+
+
+def test_the_right_public_set_is_taken(crossed: Path, seek: Seek, tmp_path: Path) -> None:
+    code, said = seek("mixup-public", crossed, "--public", "faces?split=test", "--no-exact")
+    assert code == 0, said
+    assert len(read_evidence(tmp_path / "found").evidence.claims) == 2
+
+
+@dataclass(frozen=True)
+class Broken(Attack[EncodedRelease]):
+    """Fail."""
+
+    sees: ClassVar = EncodedRelease
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        raise RuntimeError("out of luck")
+
+
+def test_an_attack_that_fails_does_not_stop_the_others(
+    hidden: Path, seek: Seek, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attacks: dict[str, Attack[Any]] = {"broken": Broken(), "mixup-pairs": ATTACKS["mixup-pairs"]}
+    monkeypatch.setattr("hideseek.cli.seek.ATTACKS", attacks)
+    code, said = seek("broken,mixup-pairs", hidden)
+    assert code == 0
+    assert "broken: failed. RuntimeError: out of luck" in said
+    assert json.loads((tmp_path / "found" / "broken" / "failed.json").read_text()) == {
+        "attack": "broken",
+        "error": "RuntimeError: out of luck",
+    }
+    assert read_evidence(tmp_path / "found" / "mixup-pairs").attack == "mixup-pairs"
+    code, said = seek("mixup-pairs,broken", hidden)  # what is there is not run again, what failed is tried again
+    assert code == 0
+    assert "already" in said
+    assert "broken: failed" in said
+
+
+def test_if_all_fail_the_command_fails(hidden: Path, seek: Seek) -> None:
+    code, said = seek("mixup-public,braverman", hidden)
+    assert code == 1
+    assert "no attack could be run" in said
+
+
+def test_evidence_of_another_release_is_not_taken_for_ours(hidden: Path, crossed: Path, seek: Seek) -> None:
+    assert seek("mixup-pairs,braverman", hidden)[0] == 0
+    code, said = seek("mixup-pairs,braverman", crossed)
+    assert code == 1
+    assert "evidence of another release" in said
+
+
+def test_evidence_of_another_seed_is_not_taken_for_this_one(hidden: Path, seek: Seek) -> None:
+    assert seek("mixup-pairs,braverman", hidden, "--seed", "1")[0] == 0
+    code, said = seek("mixup-pairs,braverman", hidden, "--seed", "2")
+    assert code == 1
+    assert "other settings or another seed" in said
+
+
+def test_numbers_that_are_not_finite_are_a_failure(hidden: Path, seek: Seek, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hideseek.cli.seek.ATTACKS", {"wild": Wild()})
+    code, said = seek("wild", hidden)
+    assert code == 1
+    assert "not finite" in said
+
+
+@dataclass(frozen=True)
+class Wild(Attack[EncodedRelease]):
+    """Divide by zero."""
+
+    sees: ClassVar = EncodedRelease
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        images = release.encoded.pixels(slice(0, 2)) / 0
+        return Evidence((Reconstruction(images, torch.arange(2)),))

@@ -1,0 +1,137 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from skimage.metrics import structural_similarity
+
+from hideseek.chance import seeded
+from hideseek.errors import BadInput
+from hideseek.hide import InstaHide, Mixup
+from hideseek.records import EncodedRelease, PublicImagesFound, Samples
+from hideseek.seek import run
+from hideseek.seek.networks.learned_search import cut
+from hideseek.seek.rows.public_search import PublicSearch
+from hideseek.seek.signals.white_search import WhiteSearch
+from hideseek.seek.signals.whitening import Whitening, cosines, squares
+from releases import noise_like, photos
+
+
+def search(release: EncodedRelease, attack: PublicSearch) -> PublicImagesFound:
+    (claim,) = run(attack, release, seeded(1)).claims
+    assert isinstance(claim, PublicImagesFound)
+    return claim
+
+
+def hits(claim: PublicImagesFound, sources: torch.Tensor, top: int) -> float:
+    found = claim.candidates[:, :top, None] == sources[claim.rows][:, None]
+    return float(found.any(2).any(1).float().mean())
+
+
+@pytest.mark.parametrize(("scheme", "least"), [(Mixup(k=4, k_private=2), 0.9), (InstaHide(k=4, k_private=2), 0.75)])
+def test_white_search_finds_public_images_even_under_a_mask(scheme: Mixup | InstaHide, least: float) -> None:
+    private, public = photos("channel")
+    release, secret = scheme.hide(private, public, seeded(1), rounds=5)
+    assert hits(search(release, PublicSearch()), secret.public_sources, 1) > least
+
+
+def test_noise_is_at_chance() -> None:
+    private, public = photos("channel")
+    release, secret = InstaHide(k=4, k_private=2).hide(private, public, seeded(1), rounds=5)
+    claim = search(replace(release, encoded=noise_like(release.encoded)), PublicSearch())
+    # 300 rows, a hit among ten of 400 with probability 0.05: 15 expected, 30 or more once in 5,000 times
+    assert hits(claim, secret.public_sources, 10) < 0.1
+
+
+def test_ssim_is_as_in_scikit_image_and_finds_what_is_in_mixup() -> None:
+    private, public = photos("channel")
+    release, secret = Mixup(k=2, k_private=1).hide(private.take(slice(0, 12)), public.take(slice(0, 60)), seeded(1))
+    claim = search(release, PublicSearch(similarity="ssim", top=60))
+    assert hits(claim, secret.public_sources, 1) > 0.4  # by chance, 1 in 60
+    assert release.public is not None
+    images, row = release.public.pixels().numpy(), release.encoded.pixels()[3].numpy()
+    width = float(images.max() - images.min())
+    expected = [structural_similarity(row, image, channel_axis=0, data_range=width) for image in images]
+    np.testing.assert_allclose(claim.scores[3].numpy(), np.sort(expected)[::-1], atol=1e-4)
+
+
+def test_patches_are_found_in_whole_images() -> None:
+    private, public = photos("channel")
+    size = (3, 20, 20)
+    patches, own = cut(public, size, seeded(1)), cut(private, size, seeded(2))
+    release, secret = Mixup(k=3, k_private=1).hide(own, patches, seeded(3), rounds=5)
+    claim = search(replace(release, public=public), PublicSearch(rows=30, top=5))
+    assert hits(claim, secret.public_sources, 1) > 0.5  # by chance, 1 in 200
+
+
+def test_every_place_is_tried_as_a_loop_would() -> None:
+    generator = np.random.default_rng(0)
+    rows = torch.from_numpy(generator.standard_normal((6, 2, 5, 4)).astype(np.float32))
+    images = torch.from_numpy(generator.standard_normal((7, 2, 8, 9)).astype(np.float32))
+    compare = WhiteSearch.like(Samples(rows, torch.empty(6, 0)), squares)
+    public = Samples(images, torch.empty(7, 0))
+    scores, places = compare.search(rows, public, 7)
+    large = WhiteSearch.like(public, squares)
+    maps, queries = large.white(squares(images) - large.mean), compare(rows).view_as(rows)
+    for row in range(6):
+        expected = np.full(7, -np.inf)
+        for s, top, left in np.ndindex(7, 4, 6):
+            patch = maps[s, :, top : top + 5, left : left + 4]
+            expected[s] = max(expected[s], float((patch * queries[row]).sum() / patch.norm()))
+        np.testing.assert_array_equal(places[row].numpy(), np.argsort(-expected))
+        np.testing.assert_allclose(scores[row].numpy(), np.sort(expected)[::-1], atol=1e-4)
+
+
+def test_white_images_are_white() -> None:
+    _, public = photos("channel")
+    white = Whitening.of(public)
+    spectrum = white.spectrum(white(public.pixels()))
+    # white() returns to places but keeps the principal colours, so the spectrum is taken without turning them again
+    frequencies = white.rows @ white(public.pixels()) @ white.columns.T
+    assert spectrum.shape == frequencies.shape
+    torch.testing.assert_close(frequencies.square().mean(0), torch.ones(3, 32, 32), rtol=1e-3, atol=1e-3)
+
+
+def test_cosines_are_the_transform_of_scipy() -> None:
+    from scipy.fft import dct
+
+    values = np.random.default_rng(0).standard_normal(9)
+    np.testing.assert_allclose(cosines(9).numpy() @ values, dct(values, norm="ortho"), atol=1e-6)
+
+
+def test_bad_settings_are_one_sentence() -> None:
+    private, public = photos("channel")
+    release, _ = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
+    with pytest.raises(BadInput, match="top and steps must be 1 or more"):
+        run(PublicSearch(top=0), release, seeded(1))
+    with pytest.raises(BadInput, match="at least 512 public images"):
+        run(PublicSearch(similarity="learned"), release, seeded(1))
+    inside, _ = InstaHide(k=4).hide(private, None, seeded(1))
+    with pytest.raises(BadInput, match="mixes none"):
+        run(PublicSearch(), replace(inside, public=public), seeded(1))
+
+
+def test_a_learned_similarity_learns() -> None:
+    private, public = photos("channel", public=1000)
+    release, secret = Mixup(k=2, k_private=1).hide(private, public, seeded(1), rounds=3)
+    claim = search(release, PublicSearch(similarity="learned", steps=30, top=100))
+    # a tenth of the public images: by chance a tenth of 180 rows, a fifth once in 100,000 times
+    assert hits(claim, secret.public_sources, 100) > 0.2
+
+
+@pytest.mark.parametrize("kind", ["image", "channel"])
+def test_ssim_does_not_depend_on_blocks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    private, public = photos(kind)
+    release, _ = Mixup(k=2, k_private=1).hide(private.take(slice(0, 4)), public.take(slice(0, 60)), seeded(1))
+    whole = search(release, PublicSearch(similarity="ssim", top=60))
+    monkeypatch.setattr("hideseek.seek.rows.public_search.BLOCK", 13)
+    parts = search(release, PublicSearch(similarity="ssim", top=60))
+    torch.testing.assert_close(whole.scores, parts.scores)
+
+
+def test_smaller_public_images_are_refused() -> None:
+    private, public = photos("channel")
+    release, _ = Mixup(k=2, k_private=1).hide(private, public, seeded(1))
+    small = cut(public, (3, 20, 20), seeded(1))
+    with pytest.raises(BadInput, match="smaller than rows"):
+        run(PublicSearch(), replace(release, public=small), seeded(1))

@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from hideseek.errors import BadInput
+from hideseek.models import build
+from hideseek.records import Normalisation
+from hideseek.train.state_files import read_state, write_state
+from hideseek.train.trained import Trained, read_model, write_model
+
+TENSORS = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(3), "c": torch.arange(4, dtype=torch.uint8)}
+
+
+def test_state_comes_back(tmp_path: Path) -> None:
+    write_state(tmp_path / "state", TENSORS, {"name": "ü", "list": [1, 2.5]})
+    tensors, about = read_state(tmp_path / "state", "state")
+    assert about == {"name": "ü", "list": [1, 2.5]}
+    assert tensors.keys() == TENSORS.keys()
+    assert all(torch.equal(tensors[name], TENSORS[name]) for name in TENSORS)
+
+
+def test_any_changed_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    write_state(path, TENSORS, {"name": "x"})
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        with pytest.raises(BadInput):
+            read_state(path, "state")
+    for length in (0, 5, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(BadInput, match="damaged"):
+            read_state(path, "state")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no checkpoint"):
+        read_state(tmp_path / "none", "checkpoint")
+
+
+def test_a_failed_write_keeps_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    write_state(path, TENSORS, {"version": 1})
+    with pytest.raises(ValueError, match="JSON"):
+        write_state(path, TENSORS, {"version": float("nan")})
+    assert read_state(path, "state")[1] == {"version": 1}
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_model_comes_back(tmp_path: Path) -> None:
+    network = build("small-resnet", (3, 16, 16), 4).eval()
+    known = Normalisation("channel", (0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+    trained = Trained(network, "small-resnet", (3, 16, 16), ("a", "b", "c", "d"), known)
+    write_model(tmp_path / "model", trained, {"mechanism": "mixup"})
+    again, scheme = read_model(tmp_path / "model")
+    images = torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(again.network(images), network(images))
+    assert (again.shape, again.classes, again.normalisation) == (trained.shape, trained.classes, known)
+    assert scheme == {"mechanism": "mixup"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"architecture": "resnet18"},
+        {"shape": [3, 16]},
+        {"shape": [3, -1, 16]},
+        {"classes": ["a"]},
+        {"classes": 4},
+        {"normalisation": {"kind": "odd", "mean": [], "std": []}},
+        {"normalisation": {"kind": "channel", "mean": ["x"], "std": []}},
+        {"features": 3},
+    ],
+)
+def test_a_forged_model_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    network = build("lenet", (3, 16, 16), 4)
+    write_model(tmp_path / "model", Trained(network, "lenet", (3, 16, 16), ("a", "b", "c", "d")))
+    tensors, about = read_state(tmp_path / "model", "model")
+    write_state(tmp_path / "model", tensors, {**about, **change})
+    with pytest.raises(BadInput):
+        read_model(tmp_path / "model")
