@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from hideseek.chance import Randomness, secure, seeded
-from hideseek.cli.audit import Audit, Several, perform
+from hideseek.cli.audit import Accuracies, Attacking, Audit, Images, Output, Several, perform
 from hideseek.cli.schemes import schemes
 from hideseek.data import load, normalise
 from hideseek.files import must_be_new, new_file
@@ -55,15 +55,10 @@ def run(arguments: Sequence[str]) -> None:
     must_be_new(asked.out)
     audit = Audit(
         Several(),
-        data="faces",
-        out=asked.out,
-        public="patches:photos?each=1",
-        own="faces?split=test",
-        rounds=asked.rounds,
-        budget=asked.budget,
-        learn_on="photos",
-        show_private=True,
-        seed=asked.seed,
+        Images("faces", public="patches:photos?each=1", own="faces?split=test"),
+        Output(asked.out, show_private=True),
+        Attacking(asked.rounds, budget=asked.budget, seed=asked.seed),
+        Accuracies(learn_on="photos"),
     )
     perform(audit, schemes(SCHEMES))
     picture = demo_sheet(secure() if asked.seed is None else seeded(asked.seed))
