@@ -12,7 +12,7 @@ from hideseek.cli.images import public_images, training_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry
-from hideseek.hide.files.release_files import Given, write_release
+from hideseek.hide.files.release_files import Revealed, write_release
 from hideseek.records import MixingEncoder, Samples
 
 S = TypeVar("S", bound=MixingEncoder)
@@ -50,7 +50,7 @@ class Hide(Generic[S]):
     """For studies only: draw all keys from this number. Anyone can then take the masks off."""
     keep_secret: Path | None = None
     """For studies only: a file, readable by you alone, for the truth: private images, sources, weights and masks."""
-    give_away: tuple[Given, ...] = ()
+    give_away: tuple[Revealed, ...] = ()
     """For studies only: what an attacker knows besides: the weights of every row, or which images are in it."""
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """One thing that an attack says about the private images or the keys; each kind has a name, in files and reports."""
+    """One thing that an attack says about the private images or the keys; kinds have names."""
 
     kinds: ClassVar[dict[str, type[Claim]]] = {}
     """Every kind of claim by its name."""

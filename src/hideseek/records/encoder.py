@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from hideseek.chance import Randomness
@@ -72,8 +72,18 @@ class Encoder(ABC):
 
     Every call draws fresh keys: to re-encode for the next epoch is to call again. The file of a mechanism also holds
     what is known of it: weak cases that a working attack must break, published facts, stronger settings, and the
-    effective values of its parameters.
+    effective values of its parameters. A mechanism has a name, in files and reports; a scheme is a value of it.
     """
+
+    mechanisms: ClassVar[dict[str, type[Encoder]]] = {}
+    """Every mechanism by its name."""
+    mechanism: ClassVar[str]
+
+    def __init_subclass__(cls, mechanism: str = "") -> None:
+        """Take note of a mechanism that has a name."""
+        if mechanism:
+            cls.mechanism = mechanism
+            cls.mechanisms[mechanism] = cls
 
     @property
     def mixes_public(self) -> bool:
@@ -115,7 +125,7 @@ class Encoder(ABC):
     @property
     def weak_kind(self) -> str:
         """Name the weak cases: schemes with the same name share them."""
-        return f"{type(self).__name__}-{'public' if self.mixes_public else 'private'}"
+        return f"{self.mechanism}-{'public' if self.mixes_public else 'private'}"
 
     @abstractmethod
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:

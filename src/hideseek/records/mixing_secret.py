@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -54,7 +54,8 @@ class MixingSecret(Secret):
     def reveal(self, release: R, fields: Collection[str]) -> R:
         """Give a release with the image that each row was made for, all its images, or their weights."""
         known = {"made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}
-        return replace(release, **{name: known[name] for name in fields})
+        given: dict[str, Any] = {name: known[name] for name in fields}
+        return replace(release, **given)
 
     def signs(self) -> Int8[Tensor, "m c h w"]:
         """Unpack the mask to −1 and +1, one for every pixel and channel; all +1 where there is none."""
@@ -67,10 +68,6 @@ class MixingSecret(Secret):
 
     def rows(self, rows: Int[Tensor, " n"]) -> MixingSecret:
         """Give the ground truth of some rows."""
-        chosen = {"sources": self.sources, "public_sources": self.public_sources, "weights": self.weights}
-        optional = {"mask": self.mask, "transforms": self.transforms}
-        return replace(
-            self,
-            **{name: tensor[rows] for name, tensor in chosen.items()},
-            **{name: None if tensor is None else tensor[rows] for name, tensor in optional.items()},
-        )
+        tensors = {name: getattr(self, name) for name in ("sources", "public_sources", "weights", "mask", "transforms")}
+        chosen: dict[str, Any] = {name: None if each is None else each[rows] for name, each in tensors.items()}
+        return replace(self, **chosen)

@@ -102,7 +102,7 @@ class Figure:
     higher_is_better: bool
     meaning: str
     finding: str
-    """What the figure says, with {value}, {baseline}, {name} and {images} to be filled in; empty: nothing of its own."""
+    """What the figure says, with {value}, {baseline}, {name} and {images} to be filled in; may be empty."""
     found: Range
     baselines: dict[str, float]
     best_baseline: str

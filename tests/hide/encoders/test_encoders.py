@@ -19,12 +19,11 @@ from hideseek.hide import (
     Geometry,
     InstaHide,
     Laplace,
-    MixingEncoder,
     Mixup,
     PairInstaHide,
     SingularizedMixup,
 )
-from hideseek.records import Samples
+from hideseek.records import MixingEncoder, Samples
 
 ERROR = 1e-6
 NOISELESS = {name: scheme for name, scheme in ENCODERS.items() if name not in ("laplace", "singularized-mixup")}

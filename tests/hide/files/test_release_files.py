@@ -21,7 +21,7 @@ from hideseek.chance import secure, seeded
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, Augmented
 from hideseek.hide.files import release_files
-from hideseek.hide.files.release_files import Given, read_release, release_digest, with_public, write_release
+from hideseek.hide.files.release_files import Revealed, read_release, release_digest, with_public, write_release
 from hideseek.hide.files.schemes import MECHANISMS, from_json, to_json
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Normalisation, Samples
@@ -335,7 +335,7 @@ def test_memory_stays_bounded_however_large_the_set_is(tmp_path: Path) -> None:
 
 def test_rounds_follow_each_other_and_what_is_given_away_is_read(tmp_path: Path) -> None:
     arguments = (ENCODERS["singularized-mixup"], private(), None)
-    give_away: tuple[Given, ...] = ("sources", "weights")
+    give_away: tuple[Revealed, ...] = ("sources", "weights")
     write_release(*arguments, seeded(1), tmp_path / "out", tmp_path / "secret", rounds=3, give_away=give_away)
     release = read_release(tmp_path / "out")
     truth = read_secret(tmp_path / "secret", release_digest(tmp_path / "out"))
@@ -380,7 +380,7 @@ def test_only_the_public_images_that_were_mixed_in_are_put_beside_a_release(tmp_
 
 @pytest.mark.parametrize(("name", "value"), [("sources", -5), ("sources", 2**40), ("weights", -0.1), ("weights", 2.0)])
 def test_what_a_stranger_gives_away_is_checked(tmp_path: Path, name: str, value: float) -> None:
-    give_away: tuple[Given, ...] = ("sources", "weights")
+    give_away: tuple[Revealed, ...] = ("sources", "weights")
     write_release(ENCODERS["mixup"], private(), None, secure(), tmp_path / "out", give_away=give_away)
     shard = tmp_path / "out" / "encoded-00000.safetensors"
     tensors = load_file(shard)

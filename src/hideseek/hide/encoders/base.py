@@ -1,8 +1,11 @@
 """The schemes that mix: each writes a recipe, and all are followed alike."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
 import torch
 from jaxtyping import Float
@@ -13,9 +16,26 @@ from hideseek.errors import BadInput
 from hideseek.hide.mixing.blend import blender
 from hideseek.hide.mixing.follow import follow
 from hideseek.hide.mixing.recipe import Recipe, one_after_another
-from hideseek.records import EncodedRelease, MixingEncoder, Samples
+from hideseek.records import (
+    Change,
+    ChangeKind,
+    Effective,
+    EncodedRelease,
+    Encoder,
+    Known,
+    MixingEncoder,
+    Release,
+    RowNoise,
+    Samples,
+    Task,
+)
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.samples import describe_shape
+from hideseek.records.secret import Secret
+
+LABELS: Final = Known(
+    "Mixed labels show the classes in a row and, wherever these differ, the weights.", "hideseek, docs/threat-model.md"
+)
 
 
 class RecipeEncoder(MixingEncoder):
@@ -26,9 +46,18 @@ class RecipeEncoder(MixingEncoder):
         """Tell whether signs are flipped at random."""
         return False
 
+    @property
+    def linear(self) -> bool:
+        """Tell whether rows are weighted sums of the images, plus noise."""
+        return not self.masked
+
+    def noise(self, pixels: int) -> RowNoise | None:
+        """Tell that there is no noise."""
+        return None
+
     @abstractmethod
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
-        """Draw who meets whom, with what weights and in which order."""
+        """Draw who is mixed with whom, with what weights and in which order."""
 
     def hide(
         self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
@@ -42,9 +71,82 @@ class RecipeEncoder(MixingEncoder):
             private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
         )
 
-    def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> Encoder:
+    def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> "RecipeEncoder":
         """Give the encoder with all filled in that it estimates from the private images."""
         return checked_recipe(self, private, public, chance).scheme
+
+    def write(
+        self,
+        private: Samples,
+        public: Samples | None,
+        chance: Randomness,
+        folder: Path,
+        secret: Path,
+        rounds: int = 1,
+    ) -> None:
+        """Hide into a folder, and keep the ground truth in a file."""
+        from hideseek.hide.files.release_files import write_release
+
+        write_release(self, private, public, chance, folder, secret, rounds)
+
+    def read(self, folder: Path, secret: Path, public: Samples | None) -> tuple[EncodedRelease, MixingSecret]:
+        """Read what was written, after checking it."""
+        from hideseek.hide.files.release_files import read_release, release_digest, with_public
+        from hideseek.hide.files.secret_files import read_secret
+
+        release = read_release(folder)
+        if public is not None:
+            release = with_public(release, folder, public)
+        return release, read_secret(secret, release_digest(folder))
+
+    def planned_size(
+        self, private: Samples, public: Samples | None = None, own: Samples | None = None, rounds: int = 1
+    ) -> Task:
+        """Tell how large the release of some images will be."""
+        per_row = self.images_per_row
+        return Task(
+            items=len(private) * rounds,
+            images=len(private),
+            pixels=math.prod(private.shape),
+            public=len(public) if public is not None and per_row.public else 0,
+            own=0 if own is None else len(own),
+            images_per_item=sum(per_row),
+            masked=self.masked,
+            channels=private.shape[0],
+        )
+
+    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
+        """Say what is published of the mechanism in this configuration, and what labels show."""
+        several = sum(self.images_per_row) > 1
+        return (*self.published(rounds), *([LABELS] if labelled and several else []))
+
+    def published(self, rounds: int) -> Iterator[Known]:
+        """Give what is published of the mechanism in this configuration."""
+        yield from ()
+
+    def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:
+        """Give fewer rounds, and what the mechanism has beside: more noise, or another scheme."""
+        if rounds > 1:
+            yield Change(ChangeKind.FEWER_ROUNDS, "rounds", rounds, 1), self, 1
+        for change, scheme in self.stronger_settings():
+            yield change, scheme, rounds
+
+    def stronger_settings(self) -> Iterator[tuple[Change, "RecipeEncoder"]]:
+        """Give what hides more at the same number of rounds: here another scheme, Singularized Mixup."""
+        from hideseek.hide.encoders.singularized_mixup import STRONG, STRONG_COST
+
+        change = Change(ChangeKind.OTHER_SCHEME, "tau", None, STRONG.tau, "singularized-mixup", STRONG_COST)
+        yield change, STRONG
+
+    def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
+        """Measure how many equally weighted images a row amounts to."""
+        assert isinstance(secret, MixingSecret)  # noqa: S101 (the secret of a release of this scheme)
+        together = sum(self.images_per_row)
+        if together < 2:
+            return ()
+        each = float((1 / secret.weights.double().square().sum(1)).mean())
+        meaning = "how many equally weighted images a row amounts to, 1 / Σλ²"
+        return (Effective("k", float(together), each, meaning),)
 
     def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:
         """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
@@ -126,8 +228,9 @@ def checked_recipe(
 def check_shapes(images: Samples, others: Samples | None, kind: str) -> None:
     """Refuse to mix images of different sizes."""
     if others is not None and others.shape != images.shape:
-        patches = ", or cut patches with --public patches:ADDRESS" if kind == "public" else ""
+        patches = ", or cut patches of that size from the public ones" if kind == "public" else ""
+        given, wanted = describe_shape(others.shape), describe_shape(images.shape)
         raise BadInput(
-            f"{kind} images of {describe_shape(others.shape)} cannot be mixed with private ones of {describe_shape(images.shape)}:"
-            f" give both one --size and --channels{patches}."
+            f"{kind} images of {given} cannot be mixed with private ones of {wanted}: load both with one size and the"
+            f" same channels{patches}."
         )

@@ -1,5 +1,6 @@
 """InstaHide (Huang, Song, Li and Arora 2020): Mixup under a one-time mask of signs. Broken in 2020 (Carlini et al.)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -7,13 +8,53 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.mixup import Mixup
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import ImagesPerRow, Samples
+from hideseek.records import Encoder, ImagesPerRow, Known, Samples
+
+CARLINI = "Carlini et al.: Is Private Learning Possible with Instance Encoding?, IEEE S&P 2021"
+CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean Factor Analysis with Applications to InstaHide, 2021"
+TWO = "Huang et al.: InstaHide's Sample Complexity When Mixing Two Private Images, 2020"
+CHALLENGE = "InstaHide challenge, leaderboard: the generator's attack, 2020"
+USUAL = 4  # images in a row, the paper's number: more are meant as a defence
+
+
+def weak_cases(public: bool) -> Iterator[Encoder]:
+    """Mix two images under a mask, and without one."""
+    private = 1 if public else None
+    yield InstaHide(k=2, k_private=private, largest=0.9, private_share=0.0)
+    yield Mixup(k=2, k_private=private)
+
+
+def published(per_row: ImagesPerRow, rounds: int) -> Iterator[Known]:
+    """Say how InstaHide was broken, and what of that applies."""
+    yield Known(
+        "Broken in 2020: absolute values undo the mask, a network tells which rows share an image, labels give the"
+        " weights, and the images are solved for.",
+        CARLINI,
+    )
+    if rounds > 1:
+        yield Known(
+            f"Re-encoding feeds that attack: every image is in {per_row.private * rounds} rows under fresh masks.",
+            CARLINI,
+        )
+    if per_row.private == 2:
+        yield Known(
+            "With two private images in a row, who is mixed with whom is a line graph, which is recovered efficiently.",
+            TWO,
+        )
+    if sum(per_row) > USUAL:
+        yield Known("A larger k is no defence: sparse factorisation recovers who is mixed with whom for any k.", CHEN)
+    yield Known(
+        "Masks must come from a cryptographic generator, as they do here: those of the InstaHide challenge did not,"
+        " and were drawn again.",
+        CHALLENGE,
+    )
 
 
 @dataclass(frozen=True)
-class InstaHide(RecipeEncoder):
+class InstaHide(RecipeEncoder, mechanism="instahide"):
     """Mix every image with k − 1 others and flip the sign of every pixel at random: x̃_i = σ_i ∘ Σ_j λ_ij x_{π_j(i)}.
 
     Algorithm 2 (inside: all k private) and §3.2 (cross: 2 private, k − 2 public, only the private labels mixed, so
@@ -53,9 +94,17 @@ class InstaHide(RecipeEncoder):
         weights = coefficients(len(private), self.k, chance, self.law, *bounds)
         return Recipe(self, sources, weights, public_sources, masked=True)
 
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Mix two images under a mask, and without one."""
+        return weak_cases(self.mixes_public)
+
+    def published(self, rounds: int) -> Iterator[Known]:
+        """Say how InstaHide was broken."""
+        return published(self.images_per_row, rounds)
+
 
 @dataclass(frozen=True)
-class PairInstaHide(RecipeEncoder):
+class PairInstaHide(RecipeEncoder, mechanism="pair-instahide"):
     """Mix two images with fixed weights under a mask: x̃_i = σ_i ∘ ((1 − α) x_i + α x_j), j ≠ i (InstaHide §5.2 a)."""
 
     alpha: float = 0.5
@@ -80,3 +129,11 @@ class PairInstaHide(RecipeEncoder):
         sources, none = private_and_public(private, public, 2, None, chance)
         weights = torch.tensor([1 - self.alpha, self.alpha]).expand(len(private), 2)
         return Recipe(self, sources, weights, none, masked=True)
+
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Mix two images under a mask, and without one."""
+        return weak_cases(self.mixes_public)
+
+    def published(self, rounds: int) -> Iterator[Known]:
+        """Say how InstaHide was broken."""
+        return published(self.images_per_row, rounds)

@@ -1,5 +1,6 @@
 """Mixup as a way of hiding (Zhang et al. 2018; Algorithm 1 of InstaHide)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hideseek.chance import Randomness
@@ -7,11 +8,13 @@ from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import ImagesPerRow, Samples
+from hideseek.records import Encoder, ImagesPerRow, Known, Samples
+
+PAPER = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
 
 
 @dataclass(frozen=True)
-class Mixup(RecipeEncoder):
+class Mixup(RecipeEncoder, mechanism="mixup"):
     """Mix every image with k − 1 others: x̃_i = Σ_j λ_ij x_{π_j(i)}, ỹ_i = Σ_j λ_ij y_{π_j(i)}.
 
     Algorithm 1 of InstaHide, for any k; with fewer than k private images the others are public and carry no label
@@ -44,3 +47,19 @@ class Mixup(RecipeEncoder):
         sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)
         weights = coefficients(len(private), self.k, chance, self.law, self.largest)
         return Recipe(self, sources, weights, public_sources)
+
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Mix two images."""
+        yield Mixup(k=2, k_private=1 if self.mixes_public else None)
+
+    def published(self, rounds: int) -> Iterator[Known]:
+        """Say that rows of one image are found, and what many rounds add."""
+        yield Known("Rows that share an image are found by their inner products, and averaged.", f"{PAPER}, §2.1")
+        if self.mixes_public:
+            yield Known("The public images in a row are found by inner products and subtracted.", f"{PAPER}, §2.2")
+        if rounds > 1:
+            yield Known(
+                f"Every image is in {self.images_per_row.private * rounds} rows, which are {rounds} times as many"
+                " equations as there are images: who finds out which images are in each row solves them exactly.",
+                f"{PAPER}, §2.1; hideseek, mixup-pairs",
+            )

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from hideseek.errors import BadInput
+from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.records import Normalisation
 
 FORMAT = 1
@@ -80,7 +81,7 @@ def constants(about: dict[str, Any], channels: int) -> Normalisation:
     return Normalisation(kind, tuple(mean or ()), tuple(std or ()))
 
 
-def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+def wanted_tensors(about: dict[str, Any], scheme: RecipeEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
     """Give the tensors of a shard: their types, and the shape of a row."""
     classes = len(about["classes"]) if isinstance(about["classes"], list) else about["classes"]
     private, public = scheme.images_per_row

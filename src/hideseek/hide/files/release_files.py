@@ -19,7 +19,7 @@ from blake3 import blake3
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.files import content, need_space, new_file, new_folder, write_tensors
-from hideseek.hide.encoders.base import checked_recipe
+from hideseek.hide.encoders.base import RecipeEncoder, checked_recipe
 from hideseek.hide.files.release_checks import FORMAT, check_given, checked_shard, constants, described, wanted_tensors
 from hideseek.hide.files.schemes import from_json, to_json
 from hideseek.hide.files.secret_files import SecretWriter
@@ -32,18 +32,18 @@ from hideseek.records.samples import describe_shape
 
 SHARD = 1 << 25  # bytes of images, about: a block for each of two threads
 WRITERS = 2  # shards that are hashed and written while the next one is made
-Given = Literal["weights", "sources"]  # what a stronger attacker may be told
+Revealed = Literal["weights", "sources"]  # what a stronger attacker may be told
 
 
 def write_release(
-    encoder: MixingEncoder,
+    encoder: RecipeEncoder,
     private: Samples,
     public: Samples | None,
     chance: Randomness,
     folder: Path,
     secret: Path | None = None,
     rounds: int = 1,
-    give_away: tuple[Given, ...] = (),
+    give_away: tuple[Revealed, ...] = (),
 ) -> None:
     """Encode every private image once a round, shard by shard, so that memory stays bounded however large the set is.
 
@@ -83,7 +83,7 @@ def _write_shards(
     chance: Randomness,
     folder: Path,
     keeper: SecretWriter,
-    give_away: tuple[Given, ...],
+    give_away: tuple[Revealed, ...],
 ) -> list[dict[str, Any]]:
     """Make and write the shards, each while the ones before it are hashed and written."""
     pixels = math.prod(private.shape)
@@ -150,7 +150,8 @@ def read_release(folder: Path) -> EncodedRelease:
         normalisation=constants(about["normalisation"], about["shape"][0]),
     )
     rounds, weights, sources = about.get("rounds", 1), whole.get("weights"), whole.get("sources")
-    return EncodedRelease(encoded, scheme, None, rounds, weights, sources, seed=about.get("seed"))
+    made_for = None if sources is None else sources[:, 0]
+    return EncodedRelease(encoded, scheme, None, rounds, weights, sources, made_for, seed=about.get("seed"))
 
 
 def release_digest(folder: Path) -> str:
@@ -165,17 +166,17 @@ def with_public(release: EncodedRelease, folder: Path, public: Samples) -> Encod
     """Put the public images that were mixed in beside a release, after checking that these are they."""
     used = described(folder)["public"]
     if used is None:
-        raise BadInput(f"no public images were mixed into {folder}: leave out --public.")
+        raise BadInput(f"no public images were mixed into {folder}: give none.")
     if public.shape != release.encoded.shape:
+        given, wanted = describe_shape(public.shape), describe_shape(release.encoded.shape)
         raise BadInput(
-            f"public images of {describe_shape(public.shape)} cannot be in a release of {describe_shape(release.encoded.shape)}:"
-            " give the --size that it was made with."
+            f"public images of {given} cannot be in a release of {wanted}: load them at the size that it was made with."
         )
     if public.normalisation != release.encoded.normalisation:
         raise BadInput("the public images are normalised otherwise than the release: use its own constants.")
     if digest(public) != used["blake3"]:
         raise BadInput(
-            f"these are not the {used['images']:,} public images that were mixed into {folder}: name the same set, with"
-            " the same --size."
+            f"these are not the {used['images']:,} public images that were mixed into {folder}: name the same set, at"
+            " the same size."
         )
     return replace(release, public=public)

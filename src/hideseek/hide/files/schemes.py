@@ -7,42 +7,31 @@ from types import NoneType, UnionType
 from typing import Any
 
 from hideseek.errors import BadInput
-from hideseek.hide.encoders.augmented import Augmented
-from hideseek.hide.encoders.instahide import InstaHide, PairInstaHide
-from hideseek.hide.encoders.laplace import Laplace
-from hideseek.hide.encoders.mixup import Mixup
-from hideseek.hide.encoders.singularized_mixup import SingularizedMixup
+from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.mixing.geometry import Geometry
+from hideseek.records import Encoder
 
-MECHANISMS: dict[str, type[Any]] = {
-    "mixup": Mixup,
-    "instahide": InstaHide,
-    "pair-instahide": PairInstaHide,
-    "laplace": Laplace,
-    "singularized-mixup": SingularizedMixup,
-    "augmented": Augmented,
-    "geometry": Geometry,
-}
-_NAMES = {mechanism: name for name, mechanism in MECHANISMS.items()}
+_GEOMETRY = "geometry"  # a part of a scheme, which is no mechanism
 
 
 def to_json(scheme: Any) -> dict[str, Any]:
     """Give a scheme's mechanism and parameters.
 
+    >>> from hideseek.hide import PairInstaHide
     >>> to_json(PairInstaHide(alpha=0.25))
     {'mechanism': 'pair-instahide', 'alpha': 0.25}
     """
     parameters = {field.name: getattr(scheme, field.name) for field in dataclasses.fields(scheme)}
     return {
-        "mechanism": _NAMES[type(scheme)],
+        "mechanism": _GEOMETRY if isinstance(scheme, Geometry) else scheme.mechanism,
         **{key: to_json(value) if dataclasses.is_dataclass(value) else value for key, value in parameters.items()},
     }
 
 
-def from_json(described: object) -> MixingEncoder:
+def from_json(described: object) -> RecipeEncoder:
     """Build the scheme that a JSON object describes, or say what is wrong with it."""
     try:
-        scheme: MixingEncoder = _build(described, MixingEncoder)
+        scheme: RecipeEncoder = _build(described, RecipeEncoder)
     except (RecursionError, OverflowError):
         raise BadInput("the release describes a scheme that cannot be: it was damaged.") from None
     return scheme
@@ -50,10 +39,12 @@ def from_json(described: object) -> MixingEncoder:
 
 def _build(described: object, wanted: type[Any]) -> Any:
     name = described.get("mechanism") if isinstance(described, dict) else None
-    if not isinstance(described, dict) or not isinstance(name, str) or name not in MECHANISMS:
+    kinds_of_parts: dict[str, type[Any]] = {_GEOMETRY: Geometry, **Encoder.mechanisms}
+    if not isinstance(described, dict) or not isinstance(name, str) or name not in kinds_of_parts:
         raise BadInput(f"the scheme {name!r} is unknown here: update hideseek.")
-    mechanism = MECHANISMS[name]
-    kinds = typing.get_type_hints(mechanism)
+    mechanism = kinds_of_parts[name]
+    hints = typing.get_type_hints(mechanism)
+    kinds = {field.name: hints[field.name] for field in dataclasses.fields(mechanism)}
     given = {key: value for key, value in described.items() if key != "mechanism"}
     if not issubclass(mechanism, wanted) or set(given) != set(kinds):
         raise BadInput(f"the scheme {name} of the release does not have the parameters that it should: it was damaged.")
@@ -63,7 +54,7 @@ def _build(described: object, wanted: type[Any]) -> Any:
 def _value(value: object, kind: Any, name: str) -> Any:
     """Check a parameter against its declared type."""
     options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    if kind in (MixingEncoder, Geometry):
+    if kind in (RecipeEncoder, Geometry):
         return _build(value, kind)
     if typing.get_origin(kind) is typing.Literal:
         fits = isinstance(value, str) and value in typing.get_args(kind)

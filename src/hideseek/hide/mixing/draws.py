@@ -1,4 +1,4 @@
-"""Which images meet in a row, and with what weights: the draws that all mixing schemes share.
+"""Which images are mixed into a row, and with what weights: the draws that all mixing schemes share.
 
 The arrays are small and the steps many, so NumPy does them: torch would wake its threads for each.
 """
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Samples
+from hideseek.records import ImagesPerRow, Samples
 
 Law = Literal["uniform", "half-normal", "dirichlet"]
 MOST = 1 << 16  # images in a row
@@ -60,7 +60,7 @@ def _dealt(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
 
     count = earlier.shape[1]
     costs = chance.uniforms(count, count).numpy()
-    np.put_along_axis(costs, earlier.T, count + 1.0, axis=1)  # dearer than all others together
+    np.put_along_axis(costs, earlier.T, count + 1.0, axis=1)  # more than all others together
     return linear_sum_assignment(costs)[1].astype(np.int64)
 
 
@@ -77,6 +77,12 @@ def public_partners(rows: int, available: int, k: int, chance: Randomness) -> In
         else:
             drawn[again] = chance.integers(available, len(again), k).numpy()
     return torch.from_numpy(drawn)
+
+
+def per_row(k: int, k_private: int | None) -> ImagesPerRow:
+    """Give how many of k images are private and how many public; all are private where `k_private` is None."""
+    private = k if k_private is None else k_private
+    return ImagesPerRow(private, k - private)
 
 
 def check_settings(k: int, k_private: int | None, largest: float, private_share: float) -> None:
@@ -147,8 +153,6 @@ def private_and_public(
     """Draw every row's private sources and its public ones; all k are private where `k_private` is None."""
     k_public = 0 if k_private is None else k - k_private
     if k_public and public is None:
-        raise BadInput(
-            f"this scheme mixes {k_public} public images into every row: name a public set (--public ADDRESS)."
-        )
+        raise BadInput(f"this scheme mixes {k_public} public images into every row: give it a public set.")
     available = len(public) if public is not None else 0
     return partners(len(private), k - k_public, chance), public_partners(len(private), available, k_public, chance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import torch
 from jaxtyping import Float, Int, UInt8
@@ -11,9 +11,12 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.geometry import Geometry
-from hideseek.records import Encoder, Samples
+from hideseek.records import Samples
 
-LOUDEST = 1e30  # noise; sums of squares of more would not fit
+if TYPE_CHECKING:
+    from hideseek.hide.encoders.base import RecipeEncoder
+
+MOST_NOISE = 1e30  # sums of squares of more would not fit
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Noise:
     weights: Float[Tensor, " m"]
 
     def __post_init__(self) -> None:
-        if not 0 <= self.size <= LOUDEST:
+        if not 0 <= self.size <= MOST_NOISE:
             raise BadInput(f"noise of size {self.size:.3g} does not fit 32-bit numbers: ask for less.")
 
     def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
@@ -41,7 +44,7 @@ class Recipe:
     `scheme` is the encoder with everything filled in that it estimated from the private images.
     """
 
-    scheme: Encoder
+    scheme: "RecipeEncoder"
     sources: Int[Tensor, "m k_private"]
     weights: Float[Tensor, "m k"]  # the private ones first
     public_sources: Int[Tensor, "m k_public"]
