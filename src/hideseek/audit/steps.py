@@ -73,7 +73,7 @@ class StepRunner:
         assert learning is not None  # noqa: S101 (there is a training plan)
         started, part = self.clock.now(), Part(PartKind.ACCURACY, name)
         found = self.store.part(part, Accuracy, lambda: measure(learning, scheme, how, self.chance(stream)))
-        self._did(StepKey(StepKind.ACCURACY), started, sentences.accuracy_step(name, found))
+        self._did(StepKey(StepKind.ACCURACY), started, sentences.trained(name, found))
         return found
 
     def hidden(self, name: str, scheme: Encoder) -> tuple[Release, Secret]:
@@ -84,7 +84,7 @@ class StepRunner:
             self.store.clear(name)  # of a run that was killed between the two
             scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
         release, secret = scheme.read(shared, truth, public)
-        self._did(StepKey(StepKind.HIDE, name), started, sentences.hide_step(name, release.contents()))
+        self._did(StepKey(StepKind.HIDE, name), started, sentences.hidden(name, release.contents()))
         return replace(release, own=question.own), secret
 
     def attack(self, name: str, attack: str, scheme: Encoder, release: Release, secret: Secret) -> AttackResult:
@@ -113,7 +113,7 @@ class StepRunner:
         found = self.store.part(part, AttackResult, result)
         if found.outcome is Outcome.FAILED:
             self.store.forget(part)  # to be tried again, perhaps with more time
-        self._did(key, started, sentences.attack_step(name, found, len(self.question.private)))
+        self._did(key, started, sentences.attacked(name, found, len(self.question.private)))
         return found
 
     def advice(self, name: str, scheme: Encoder, worst: AttackResult | None) -> tuple[Advice, ...]:

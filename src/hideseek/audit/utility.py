@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scipy.stats import binomtest
 from torch import Tensor
 
 from hideseek.audit.question import Learning
 from hideseek.chance import Randomness
-from hideseek.learn import Plain, Reencoded, learn, predict, suited
+from hideseek.learn import Plain, Reencoded, Source, learn, predict, suited
 from hideseek.records import MixingEncoder, Samples
 from hideseek.records.result import Accuracy, Range
 from hideseek.train.speed import training_speed
@@ -53,7 +54,7 @@ def measure(learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan,
     model = suited(train, scheme)
     steps = training.epochs * max(1, len(train) // training.batch)
     if scheme is None:
-        source: Plain | Reencoded = Plain(train)
+        source: Source[Any] = Plain(train)
     elif how.rounds == training.epochs:  # then every epoch has encodings of its own, and none need be kept
         source = Reencoded(train, scheme, learning.public)
     else:

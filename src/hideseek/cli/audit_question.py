@@ -35,7 +35,8 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
     public = _public(asked, private, chosen)
     own_address = asked.images.own or ("faces" if "photos" in asked.images.data else "photos")  # not the private ones
     own = public_images(own_address, private, size=private.shape[1:], features=None)
-    learning, why = None, unlabelled or NoAccuracy(NoAccuracyKind.NOT_ASKED)
+    learning: Learning | None = None
+    why: NoAccuracy | None = unlabelled or NoAccuracy(NoAccuracyKind.NOT_ASKED)
     if asked.accuracies.learn and (asked.accuracies.learn_on or not unlabelled):
         learning, why = _learning(asked, whole, public, chance)
     return Question(

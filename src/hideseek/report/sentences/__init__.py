@@ -5,12 +5,14 @@ from hideseek.report.sentences.comparison import difference, mismatch
 from hideseek.report.sentences.flags import DistrustedPart, flag, flags
 from hideseek.report.sentences.numbers import duration, listing, number, parameter, plain, points, size, span
 from hideseek.report.sentences.overview import attackers, dataset, headline, no_accuracy, outcome, step
+from hideseek.report.sentences.progress import attacked, hidden, trained
 from hideseek.report.sentences.schemes import advice, bound, change, effect, shared, verdict
 
 __all__ = [
     "DistrustedPart",
     "advice",
     "attack",
+    "attacked",
     "attackers",
     "bound",
     "caption",
@@ -24,6 +26,7 @@ __all__ = [
     "flags",
     "found",
     "headline",
+    "hidden",
     "knew",
     "listing",
     "mismatch",
@@ -40,6 +43,7 @@ __all__ = [
     "size",
     "span",
     "step",
+    "trained",
     "verdict",
     "worst_finding",
 ]
