@@ -68,7 +68,7 @@ def _findings(figures: Sequence[Figure], images: int) -> list[str]:
     firsts = {figure.metric: figure for figure in reversed(beating)}
     chosen = [figure for figure in beating if firsts[figure.metric] is figure]
     clauses = [_filled(figure, images) for figure in chosen if figure.finding]
-    return clauses or [_beside(figure) for figure in chosen[:1]]
+    return clauses or [f"it beats {figure.best_baseline or 'chance'}: {_beside(figure)}" for figure in chosen[:1]]
 
 
 def _filled(figure: Figure, images: int) -> str:
