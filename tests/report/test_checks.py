@@ -17,7 +17,7 @@ from report.results import sample
 def sound(tmp_path: Path) -> Result:
     """An audit of one scheme, with an attack by an outsider that resisted, about which there is nothing to say."""
     result = sample(tmp_path)
-    scheme = replace(result.schemes[0], attacks=(tried("a", "outsider"),), effective=(), advice=())
+    scheme = replace(result.schemes[0], attacks=(attacked("a", "outsider"),), effective=(), advice=())
     assert result.public is not None
     return replace(
         result,
@@ -35,7 +35,7 @@ def figure(mean: float = 0.5, images: int = 50, advantage: float = 0.01, metric:
     return pieces.figure(metric, found=found, baselines={"mean image": 0.4}, advantage=better, p_value=0.2, beats=False)
 
 
-def tried(attack: str, threat: str, *figures: Figure) -> AttackResult:
+def attacked(attack: str, threat: str, *figures: Figure) -> AttackResult:
     return pieces.attacked(attack, threat=threat, figures=figures or (figure(),))
 
 
@@ -70,7 +70,7 @@ def test_public_or_own_images_among_the_private_ones(sound: Result) -> None:
 def test_few_images(sound: Result) -> None:
     name = sound.schemes[0].name
     assert found(replace(sound, private=replace(sound.private, images=10))) == [("few images", "")]
-    few = with_scheme(sound, attacks=(tried("a", "outsider", figure(images=6)),))
+    few = with_scheme(sound, attacks=(attacked("a", "outsider", figure(images=6)),))
     assert found(few) == [("few images", f"{name}/a")]
 
 
@@ -94,19 +94,28 @@ def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:
 def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:
     name = sound.schemes[0].name
     sure = replace(figure(0.9, advantage=0.5), beats=True)
-    attacks = (replace(tried("weak", "outsider", sure), outcome=Outcome.BROKEN), tried("strong", "linked", figure(0.5)))
+    attacks = (
+        replace(attacked("weak", "outsider", sure), outcome=Outcome.BROKEN),
+        attacked("strong", "linked", figure(0.5)),
+    )
     assert found(with_scheme(sound, attacks=attacks)) == [("weaker beats stronger", f"{name}/strong")]
     (raised,) = flags(with_scheme(sound, attacks=attacks))
     assert sentences.flag(raised).startswith("weak knows less than strong and beats it (fitted-ssim 0.90 against 0.50)")
     sure = replace(figure(0.51, advantage=0.04), beats=True)  # the intervals of the two advantages overlap
-    near = (replace(tried("weak", "outsider", sure), outcome=Outcome.BROKEN), tried("strong", "linked", figure(0.5)))
+    near = (
+        replace(attacked("weak", "outsider", sure), outcome=Outcome.BROKEN),
+        attacked("strong", "linked", figure(0.5)),
+    )
     assert found(with_scheme(sound, attacks=near)) == []
 
 
 def test_attackers_who_know_different_things_are_not_compared(sound: Result) -> None:
     name = sound.schemes[0].name
     sure = replace(figure(0.9, advantage=0.5), beats=True)
-    attacks = (replace(tried("one", "server", sure), outcome=Outcome.BROKEN), tried("other", "client", figure(0.5)))
+    attacks = (
+        replace(attacked("one", "server", sure), outcome=Outcome.BROKEN),
+        attacked("other", "client", figure(0.5)),
+    )
     server, client = Threat("server", "", "", ("updates",)), Threat("client", "", "", ("models",))
     scheme = replace(sound.schemes[0], attacks=attacks)
     assert found(replace(sound, threats=(server, client), schemes=(scheme,))) == []
@@ -120,21 +129,21 @@ def test_attackers_who_know_different_things_are_not_compared(sound: Result) -> 
 
 def test_an_attack_that_may_be_better_than_its_baseline(sound: Result) -> None:
     name = sound.schemes[0].name
-    near = tried("a", "outsider", figure(advantage=0.05))
+    near = attacked("a", "outsider", figure(advantage=0.05))
     assert found(with_scheme(sound, attacks=(near,))) == [("not significant", f"{name}/a")]
 
 
 def test_an_attack_under_its_baseline(sound: Result) -> None:
     name = sound.schemes[0].name
-    under = tried("a", "outsider", figure(0.3, advantage=-0.1))
+    under = attacked("a", "outsider", figure(0.3, advantage=-0.1))
     assert found(with_scheme(sound, attacks=(under,))) == [("under its baseline", f"{name}/a")]
     assert found(with_scheme(sound, attacks=(replace(under, outcome=Outcome.BROKEN),))) == []  # something else broke it
 
 
 def test_attacks_that_say_nothing(sound: Result) -> None:
     name = sound.schemes[0].name
-    lost = [replace(tried(each, "outsider"), outcome=Outcome.FAILED, figures=()) for each in "ab"]
-    doubted = replace(tried("c", "outsider"), outcome=Outcome.WITHHELD, figures=())
+    lost = [replace(attacked(each, "outsider"), outcome=Outcome.FAILED, figures=()) for each in "ab"]
+    doubted = replace(attacked("c", "outsider"), outcome=Outcome.WITHHELD, figures=())
     assert found(with_scheme(sound, attacks=(*lost, doubted))) == [("failed", name), ("withheld", f"{name}/c")]
     raised = flags(with_scheme(sound, attacks=(*lost, doubted)))
     assert [flag.attack for flag in raised] == ["a", "b", "c"]

@@ -148,17 +148,17 @@ def test_what_became_of_an_attack() -> None:
 @pytest.mark.parametrize("kind", ["weak case", "noise"])
 def test_proofs(kind: str, passed: bool) -> None:
     case = WeakCase("Mixup", 48, 10)
-    tried = Proof(kind, passed, case, (figure(),))  # type: ignore[arg-type]
+    proved = Proof(kind, passed, case, (figure(),))  # type: ignore[arg-type]
     begins = {
         ("weak case", True): "It breaks a weak case (Mixup of 48 private images, 10 rounds). SSIM",
         ("weak case", False): "It does not break a weak case (Mixup of 48 private images, 10 rounds). SSIM",
         ("noise", True): "On noise it is at chance. SSIM",
         ("noise", False): "It claims to find something in pure noise, so its figures mean nothing. SSIM",
     }
-    assert sentences.proof(tried).startswith(begins[kind, passed])
-    failed = replace(tried, figures=(), failure=Failure(FailureKind.ERROR, "ValueError: x"))
+    assert sentences.proof(proved).startswith(begins[kind, passed])
+    failed = replace(proved, figures=(), failure=Failure(FailureKind.ERROR, "ValueError: x"))
     assert "It failed (ValueError: x)." in sentences.proof(failed)
-    none = replace(tried, case=None, figures=(), failure=Failure(FailureKind.NO_WEAK_CASE))
+    none = replace(proved, case=None, figures=(), failure=Failure(FailureKind.NO_WEAK_CASE))
     assert "o weak case could be made" in sentences.proof(none)
 
 
@@ -177,9 +177,10 @@ def test_verdicts(result: Result) -> None:
     scheme = result.schemes[0]
     broken = Verdict("outsider", Outcome.BROKEN, "distinguish", ("distinguish", "x", "y"), missing=("z",))
     assert sentences.verdict(broken, scheme, 160) == (
-        "It names the image that a row was made for in 50.0 % of rows (0.6 % for mean image). x and y also broke it."
+        "It names the image that a row was made for in 50.0 % of rows (0.6 % for mean image)."
+        " It is also broken by x and y."
     )
-    assert sentences.verdict(replace(broken, by="gone", broke=("gone",)), scheme, 160) == "It was broken."
+    assert sentences.verdict(replace(broken, by="gone", broke=("gone",)), scheme, 160) == "It is broken."
     resisted = Verdict("outsider", Outcome.RESISTED, "a", resisted=("a", "b", "c"), missing=("d", "e"), seconds=12.3)
     assert sentences.verdict(resisted, scheme, 160) == (
         "It resisted a, b and c, 12 s in all; another attack, or more time, may do better."
