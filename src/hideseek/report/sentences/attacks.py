@@ -34,7 +34,7 @@ def refusal(refused: Refusal) -> str:
 
 
 FAILURES = {
-    FailureKind.TIME_LIMIT: "it was stopped{after}, all that the budget gave it: give the audit more time",
+    FailureKind.TIME_LIMIT: "it was stopped{after}: give the audit more time",
     FailureKind.NO_TIME: "the budget left no time for it{needs}: give the audit more time",
     FailureKind.ERROR: "it failed{error}",
     FailureKind.REFUSED: "{text}",
@@ -51,7 +51,7 @@ def failure(failed: Failure) -> str:
     took = "" if failed.seconds is None else duration(failed.seconds)
     return sentence(
         FAILURES[failed.kind].format(
-            after=f" after {took}" if took else "",
+            after=f" after {took}, all that the budget gave it" if took else " when its time was over",
             needs=f", and it needs {took} at least" if took else "",
             error=f" ({failed.text})" if failed.text else "",
             text=failed.text or "it lacks something",
