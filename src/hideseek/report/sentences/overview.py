@@ -16,7 +16,7 @@ from hideseek.records.result import (
     Threat,
 )
 from hideseek.report.ranking import breaking, is_judged
-from hideseek.report.sentences.attacks import worst_finding
+from hideseek.report.sentences.findings import worst_finding
 from hideseek.report.sentences.numbers import counted, sentence
 
 OUTCOMES = {

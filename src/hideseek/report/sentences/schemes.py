@@ -12,8 +12,8 @@ def verdict(said: Verdict, scheme: SchemeResult, images: int) -> str:
     if said.outcome is Outcome.BROKEN:
         worst = next((each for each in scheme.attacks if each.attack == said.by), None)
         others = [name for name in said.broke if name != said.by]
-        also = f"{listing(others)} also broke it." if others else ""
-        return _joined("" if worst is None else attack(worst, images), also) or "It was broken."
+        also = f"It is also broken by {listing(others)}." if others else ""
+        return _joined("" if worst is None else attack(worst, images), also) or "It is broken."
     if said.outcome is Outcome.RESISTED:
         names, took = listing(said.resisted) or "the attacks", duration(said.seconds)
         return _joined(f"It resisted {names}, {took} in all; another attack, or more time, may do better.", missing)
