@@ -41,9 +41,15 @@ def remaining_of(
 
 
 def exact_work(count: int, task: Task) -> float:
-    """Count what a row takes, with so many public images: one set of weights, and more where it must be repaired."""
-    weights, search = exact_weights_work(count), missing_one_work(task)
-    return weights + UNCONFIRMED * min(WEAKEST, count) * (RUNNERS_UP * weights + search)
+    """Count what a row takes, with so many public images: one set of weights, and more where it must be repaired.
+
+    For wrong images, about half of the guesses cannot be weights, and are not judged.
+    """
+    weights = exact_weights_work(count)
+    repair = RUNNERS_UP / 2 * weights
+    if count > 1:
+        repair += PATIENT * weights + missing_one_work(task)
+    return weights + UNCONFIRMED * min(WEAKEST, count) * repair
 
 
 @dataclass(frozen=True)
