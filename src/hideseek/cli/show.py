@@ -20,10 +20,10 @@ from hideseek.report import Row, contact_sheet
 class Show:
     """Draw some rows of a release on a contact sheet: the encodings, their absolute values, the labels."""
 
-    release: Annotated[Path, tyro.conf.Positional]
+    release: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The folder that `hideseek hide` wrote."""
-    out: Path | None = None
-    """The picture to write; by default DIR.png beside the folder."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: DIR.png)")] = None
+    """The picture to write."""
     count: int = 8
     """How many rows to draw."""
 
