@@ -54,9 +54,9 @@ def release_sheet(release: EncodedRelease, count: int) -> Image.Image:
 
 
 def _label(label: Sequence[float], names: Sequence[str]) -> str:
-    """Give the two heaviest classes of a mixed label."""
-    heaviest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
-    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in heaviest if label[i] > 0)
+    """Give the two largest entries of a mixed label."""
+    largest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
+    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in largest if label[i] > 0)
 
 
 def _flat(scheme: dict[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,11 @@ import pytest
 import torch
 
 from hideseek.audit.belief import proofs
-from hideseek.audit.belief.proofs import prove, weak_cases
+from hideseek.audit.belief.proofs import prove
 from hideseek.audit.question import Question
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup, SingularizedMixup
-from hideseek.hide.encoders.singularized_mixup import spread
+from hideseek.hide import ENCODERS, Mixup
 from hideseek.records import Attack, Samples
 from hideseek.seek import ATTACKS
 from trial_attacks import Idle, Known, Look
@@ -47,19 +46,6 @@ def test_an_attack_that_finds_images_in_noise_is_caught(faces: Samples, monkeypa
     assert planted.passed
     assert not noise.passed
     assert "in pure noise" in noise.sentence
-
-
-def test_weak_cases_are_weak(faces: Samples) -> None:
-    chance = seeded(0)
-    (tiny,) = weak_cases(SingularizedMixup(tau=1e-6), faces, chance)
-    assert isinstance(tiny, SingularizedMixup)
-    assert tiny.radius == pytest.approx(0.01 * spread(faces, seeded(5)).distance, rel=0.1)
-    assert list(weak_cases(InstaHide(k=4, k_private=2), faces, chance)) == [
-        InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0),
-        Mixup(k=2, k_private=1),
-    ]
-    assert list(weak_cases(Augmented(Mixup(k=4)), faces, chance)) == [Mixup(k=2)]
-    assert list(weak_cases(Laplace(alpha=0.9), faces, chance)) == [Laplace(alpha=0.01)]
 
 
 CASES = [
