@@ -64,7 +64,7 @@ class Hide(Generic[S]):
     """Encode every image so many times; attackers see all rounds."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
     geometry: Annotated[Geometry, arg(help="")] = field(default_factory=Geometry)
-    studies: Annotated[Studies, arg(help="For studies only: they protect less.")] = field(default_factory=Studies)
+    studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
 
 
 def run(arguments: Sequence[str]) -> None:
