@@ -17,6 +17,8 @@ from hideseek.records import Samples
 from hideseek.train.schedules import Cosine
 from hideseek.train.training import SGD, Training
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 QUICK = Training(6, 20, SGD(0.05), Cosine())
 TEST = toys.patterns(90, seed=9)
 
@@ -63,7 +65,7 @@ def test_dp_sgd_learns_with_little_noise_and_not_with_much() -> None:
     training = Training(8, 20, SGD(0.2), Cosine())
     accuracies = [
         learn(
-            Private(toys.patterns(300), PrivateSGD(noise=noise)), "convnet", training, test=TEST, chance=seeded(0)
+            Private(toys.patterns(300), PrivateSGD(noise=noise)), "lenet", training, test=TEST, chance=seeded(0)
         ).history[-1]["test_accuracy"]
         for noise in (0.05, 100.0)
     ]
