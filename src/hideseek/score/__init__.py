@@ -1,1 +1,1 @@
-"""Scoring: what an attack found, judged against the truth."""
+"""Scoring: what an attack found, judged by the ground truth."""

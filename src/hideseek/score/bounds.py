@@ -54,12 +54,3 @@ def recovery_error(weights: Float[Tensor, "n n"], second: Float[Tensor, " n"], r
     """
     inverse: Tensor = torch.linalg.inv(weights.double())
     return radius**2 * (inverse.square() @ second.double().square())
-
-
-def signal_to_noise(alpha: float, radius: float, variance: float) -> float:
-    """Bound a row's signal-to-noise ratio: α² / ((1 − α)² (1 + r²/V)) (Singularized Mixup, Theorem 4.2).
-
-    >>> round(signal_to_noise(0.65, 0.0, 1.0), 2)
-    3.45
-    """
-    return alpha**2 / ((1 - alpha) ** 2 * (1 + radius**2 / variance))

@@ -26,7 +26,7 @@ class Interval:
     count: int
     confidence: float = 0.95
     p_value: float = 0.0
-    """How likely such a mean is if the true one is zero: of an advantage, how far it is in doubt (Student's test)."""
+    """How likely such a mean is if the true one is zero, or less (Student's test, one-sided)."""
 
 
 def interval(

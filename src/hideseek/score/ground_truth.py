@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.records import Reconstruction, Samples
-from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.secret import Secret
 from hideseek.score.matching import one_to_one
 
 BLOCK = 1 << 22  # numbers at a time
@@ -20,51 +20,80 @@ _ROUNDING = 1e-6  # a deviation below this share of the values is rounding
 class Matched(Reconstruction):
     """Guesses whose images the judge has found, by matching; −1 where no image was left."""
 
+    items: Int[Tensor, " guesses"] | None = None
+    """The items whose images the guesses were matched to; None: to all private images."""
 
-def match_guesses(claim: Reconstruction, secret: MixingSecret) -> Reconstruction:
-    """Match guesses without an order to private images, one to one, by absolute correlation over the whole set.
+
+def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
+    """Match guesses without an order one to one to private images, by their likeness: to all, or to those of an item.
 
     The Hungarian method needs the table of all guesses and images: its size bounds how many can be matched.
     """
-    if claim.of != "any":
+    if claim.of == "any":
+        return Matched(claim.images, one_to_one(likeness(claim.images, secret)), "images")
+    if claim.of != "batches":
         return claim
-    return Matched(claim.images, one_to_one(likeness(claim.images, secret.private)), "images")
+    items = claim.about.cpu().long()
+    found = torch.full((len(items),), -1, dtype=torch.int64)
+    for item in items[items >= 0].unique():
+        guesses = (items == item).nonzero()[:, 0]
+        images = secret.holds(item[None])[0]
+        images = images[images >= 0]
+        if len(images):
+            place = one_to_one(likeness(claim.images[guesses], secret, images))
+            found[guesses] = torch.where(place < 0, -1, images[place.clamp_min(0)])
+    return Matched(claim.images, found, "images", items)
 
 
-def candidates(claim: Reconstruction, secret: MixingSecret) -> Int[Tensor, "guesses truths"]:
+def candidates(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses truths"]:
     """Give the private images that each guess may be judged by, the best of them counting; −1 is none.
 
-    A guess of a row may show any of the row's private images: baselines have the same advantage.
+    A guess about an item may show any of the item's private images: baselines have the same advantage.
     """
     claim = match_guesses(claim, secret)
     known = claim.about.cpu().long()
-    if claim.of == "images":
-        return known[:, None]
-    return torch.where(known[:, None] < 0, -1, secret.sources.cpu()[known.clamp_min(0)])
+    return known[:, None] if claim.of == "images" else held(known, secret)
 
 
-def subjects(claim: Reconstruction, secret: MixingSecret) -> Int[Tensor, " guesses"]:
-    """Give the private image that a guess is about, of a row's images the one that the row was made for."""
+def held(items: Int[Tensor, " n"], secret: Secret) -> Int[Tensor, "n k"]:
+    """Give the private images that are in each item; −1 is none, also where the item is −1."""
+    return torch.where(items[:, None] < 0, -1, secret.holds(items.clamp_min(0)))
+
+
+def subjects(claim: Reconstruction, secret: Secret) -> Int[Tensor, " guesses"]:
+    """Give the private image that a guess is about, of an item's images the one that the item was made for."""
     return candidates(claim, secret)[:, 0]
 
 
-def likeness(guesses: Float[Tensor, "guesses c h w"], private: Samples) -> Float[Tensor, "guesses n"]:
-    """Give the absolute correlation of every guess with every private image, block by block.
+def made_for(items: Int[Tensor, " n"], secret: Secret) -> Int[Tensor, " n"]:
+    """Give the private image that each item was made for; items of one image rise and fall together."""
+    return secret.holds(items.long())[:, 0]
 
+
+def likeness(
+    guesses: Float[Tensor, "guesses c h w"], secret: Secret, places: Int[Tensor, " n"] | None = None
+) -> Float[Tensor, "guesses n"]:
+    """Give how like every guess is to every private image, or to those at some places, block by block.
+
+    |corr(x, x̂)|: a guess may be the negative of an image. Where signs are hidden, corr(|x|, |x̂|).
     In double precision and rounded to nine places, so that an image that is there twice is as like in both.
     """
+    private = secret.private if places is None else secret.private.take(places)
     found = torch.empty(len(guesses), len(private))
     pixels = math.prod(private.shape)
     for part in blocks(len(guesses), pixels, BLOCK // 4):
-        rows = _unit(guesses[part].float().clamp(-HUGE, HUGE))
+        rows = _unit(guesses[part].float().clamp(-HUGE, HUGE), secret.masked)
         for others in blocks(len(private), pixels, BLOCK // 4):
-            found[part, others] = (rows @ _unit(private.pixels(others)).T).round(decimals=9).float()
+            alike = (rows @ _unit(private.pixels(others), secret.masked).T).round(decimals=9)
+            found[part, others] = (alike if secret.masked else alike.abs()).float()
     return found
 
 
-def _unit(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n pixels"]:
-    """Centre absolute values and give them length one; what is all of one value becomes zero."""
-    rows = images.cpu().flatten(1).double().abs_()
+def _unit(images: Float[Tensor, "n c h w"], absolute: bool) -> Float[Tensor, "n pixels"]:
+    """Centre values, or their absolute values, and give them length one; what is all of one value becomes zero."""
+    rows = images.cpu().flatten(1).double()
+    if absolute:
+        rows.abs_()
     before = rows.norm(dim=1, keepdim=True)
     rows -= rows.mean(1, keepdim=True)
     length = rows.norm(dim=1, keepdim=True)

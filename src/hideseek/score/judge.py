@@ -1,160 +1,130 @@
-"""Judging evidence: every claim by every metric that fits it, beside what it takes to score without a clue."""
+"""Judging evidence: every claim by every metric that fits it, beside baselines that ignore the release."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from jaxtyping import Int
-from scipy.special import bdtrc
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput, no_such
-from hideseek.records import Claim, Evidence, Reconstruction
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.baselines import DRAWN, baselines
-from hideseek.score.check import check
-from hideseek.score.confidence import FEWEST, Interval, interval
-from hideseek.score.ground_truth import match_guesses
-from hideseek.score.judgement import Judgement, Score, to_json
+from hideseek.records import Claim, Evidence
+from hideseek.records.secret import Secret
+from hideseek.score.checks import check_finite
+from hideseek.score.claim_rules import ClaimRules
+from hideseek.score.claims import CLAIMS
+from hideseek.score.comparison import CHANCE, compared
+from hideseek.score.judgement import Judgement, Score, Skipped, to_json
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.metrics import METRICS
+from hideseek.score.metrics import by_name
 
-__all__ = ["Judgement", "Score", "judge", "to_json"]
+__all__ = ["Judgement", "Score", "Skipped", "judge", "to_json"]
 
 EMPTY = "the attack claims nothing: there is nothing to score."
 
 
-def judge(
-    evidence: Evidence, secret: MixingSecret, chance: Randomness, metrics: Sequence[str] | None = None
-) -> Judgement:
+def judge(evidence: Evidence, secret: Secret, chance: Randomness, metrics: Sequence[str] | None = None) -> Judgement:
     """Score every claim by these metrics, or by all that fit it, with baselines and intervals.
 
     Intervals are bootstrapped over private images: items about the same one are drawn together. Unless asked for by
     name, a metric that would take very long, or fetch hundreds of megabytes first, is left out. Baselines and intervals
     of a metric do not depend on which others are asked for.
     """
+    known = by_name(CLAIMS.values())
     for name in metrics or ():
-        if name not in METRICS:
-            raise no_such("metric", name, METRICS)
+        if name not in known:
+            raise no_such("metric", name, known)
     claims = [_on_processor(claim) for claim in evidence.claims]
     for claim in claims:
-        check(claim, secret)
-    scores: list[Score] = []
-    skipped: dict[str, str] = {}
-    for name in metrics or ():
-        if not any(isinstance(claim, METRICS[name].of) for claim in claims):
-            skipped[name] = f"it is for claims of the kind {METRICS[name].of.__name__}, and the attack makes none."
+        check_finite(claim)
+        _rules(claim).check(claim, secret)
+    found: list[Score | Skipped] = list(_without_a_claim(claims, metrics or ()))
     for number, (claim, stream) in enumerate(zip(claims, chance.spawn(len(claims)), strict=True)):
-        wanted = {name: METRICS[name] for name in metrics or METRICS if isinstance(claim, METRICS[name].of)}
-        if not metrics:
-            _leave_out_unnamed(claim, secret, wanted, skipped)
-        scores += _judge(number, claim, secret, stream, wanted, skipped)
-    return Judgement(tuple(scores), skipped)
+        found += _judge(number, claim, secret, stream, metrics or ())
+    scores = tuple(each for each in found if isinstance(each, Score))
+    skipped = dict.fromkeys(each for each in found if isinstance(each, Skipped))
+    return Judgement(scores, tuple(skipped))
 
 
-def _leave_out_unnamed(claim: Claim, secret: MixingSecret, metrics: dict[str, Metric], skipped: dict[str, str]) -> None:
-    """Leave out what nobody should have to wait for without having asked for it."""
-    for name, metric in list(metrics.items()):
-        if metric.skip_unless_named is not None and (reason := metric.skip_unless_named(claim, secret)):
-            del metrics[name]
-            skipped[name] = reason
+def _rules(claim: Claim) -> ClaimRules:
+    if claim.name not in CLAIMS:
+        raise BadInput(f"claims of the kind {claim.name!r} cannot be judged: add their rules to CLAIMS.")
+    return CLAIMS[claim.name]
+
+
+def _without_a_claim(claims: Sequence[Claim], metrics: Sequence[str]) -> Iterator[Skipped]:
+    """Say which metrics have nothing to judge."""
+    made = {claim.name for claim in claims}
+    for name in metrics:
+        kind = next(kind for kind, rules in CLAIMS.items() if name in rules.metrics)
+        if kind not in made:
+            yield Skipped(name, f"it is for claims of the kind {kind}, and the attack makes none.")
 
 
 def _judge(
-    number: int,
-    claim: Claim,
-    secret: MixingSecret,
-    chance: Randomness,
-    metrics: Mapping[str, Metric],
-    skipped: dict[str, str],
-) -> list[Score]:
-    """Score one claim."""
-    by_floors, by_metrics = chance.spawn(2)
-    streams = dict(zip(METRICS, by_metrics.spawn(len(METRICS)), strict=True))
+    number: int, claim: Claim, secret: Secret, chance: Randomness, named: Sequence[str]
+) -> Iterator[Score | Skipped]:
+    """Score one claim by the metrics that were named, or by all of its kind."""
+    rules, known = _rules(claim), by_name(CLAIMS.values())
+    for_baselines, for_metrics = chance.spawn(2)
+    streams = dict(zip(known, for_metrics.spawn(len(known)), strict=True))
+    unnamed = {} if named else _unnamed(rules, claim, secret)
+    yield from unnamed.values()
+    metrics = {name: known[name] for name in named or known if name in rules.metrics and name not in unnamed}
     if _empty(claim):
-        skipped.update(dict.fromkeys(metrics, EMPTY))
-        return []
-    matched = match_guesses(claim, secret) if isinstance(claim, Reconstruction) else claim
-    values: dict[str, Scores] = {}
-    for name, metric in metrics.items():
-        try:
-            values[name] = metric.score(matched, secret)
-        except BadInput as reason:
-            skipped[name] = str(reason)
-    below: dict[str, dict[str, Scores]] = {name: {} for name in values}
-    for baseline, idle in baselines(matched, secret, by_floors):
-        for name in values:
-            if metrics[name].chance is None or baseline not in DRAWN:
-                below[name][baseline] = metrics[name].score(idle, secret)
-    for name in values:
-        if (by_chance := metrics[name].chance) is not None:
-            below[name]["chance"] = by_chance(matched, secret)
-    scores = []
-    for name, found in values.items():
-        if not found.isfinite().any():
-            skipped[name] = "there is nothing to judge any of its items by."
-            continue
-        groups = metrics[name].groups(matched, secret)
-        note = metrics[name].note
-        notes = [note(matched, secret)] if note is not None else []
-        scores.append(_score(name, number, found, groups, below[name], notes, streams[name]))
-    return scores
+        yield from (Skipped(name, EMPTY) for name in metrics)
+        return
+    prepared = rules.prepare(claim, secret)
+    tried = {name: _values(name, metric, prepared, secret) for name, metric in metrics.items()}
+    yield from (each for each in tried.values() if isinstance(each, Skipped))
+    values = {name: each for name, each in tried.items() if not isinstance(each, Skipped)}
+    below = _below(rules, prepared, secret, for_baselines, {name: metrics[name] for name in values})
+    for name, each in values.items():
+        metric = metrics[name]
+        groups = metric.groups(prepared, secret)
+        note = None if metric.note is None else metric.note(prepared, secret)
+        yield compared((name, claim.name, number), metric, each, below[name], groups, note, streams[name])
 
 
-def _score(
-    name: str,
-    number: int,
-    values: Scores,
-    groups: Int[Tensor, " n"],
-    below: Mapping[str, Scores],
-    notes: list[str],
-    chance: Randomness,
-) -> Score:
-    """Put intervals around a score and its baselines, and compare it with the best of them."""
-    metric = METRICS[name]
-    sign = 1 if metric.higher_is_better else -1
-    below = {baseline: each for baseline, each in below.items() if (values - each).isfinite().any()}
-    under = {baseline: _interval(each, groups, chance) for baseline, each in below.items()}
-    covered = {baseline: int((values - each).isfinite().sum()) for baseline, each in below.items()}
-    whole = [
-        baseline for baseline in under if covered[baseline] == max(covered.values())
-    ]  # one of a few items proves nothing
-    best = max(whole, key=lambda baseline: sign * under[baseline].mean, default="")
-    advantage = _interval(sign * (values.double() - below[best].double()), groups, chance) if best else None
-    if advantage is not None and metric.higher_is_better and _yes_or_no(values, groups):
-        advantage = replace(advantage, p_value=_exact_p_value(values, below[best], best == "chance"))
-    found = _interval(values, groups, chance)
-    if metric.limit is not None and (exact := int((values >= metric.limit).sum())):
-        notes.append(f"{exact:,} exact: infinitely many {metric.unit} count as {metric.limit:g}")
-    if missing := int((~values.isfinite()).sum()):
-        notes.append(f"{missing:,} of {len(values):,} items have no truth to be judged by")
-    if found.count < FEWEST:
-        notes.append(f"about {found.count} private images only: {FEWEST} at least are needed to beat a baseline")
-    return Score(name, number, values, found, under, best, advantage, tuple(note for note in notes if note))
+def _unnamed(rules: ClaimRules, claim: Claim, secret: Secret) -> dict[str, Skipped]:
+    """Leave out what nobody should have to wait for without having asked for it."""
+    reasons = {
+        name: metric.skip_unless_named(claim, secret)
+        for name, metric in rules.metrics.items()
+        if metric.skip_unless_named is not None
+    }
+    return {name: Skipped(name, reason) for name, reason in reasons.items() if reason}
 
 
-def _yes_or_no(values: Scores, groups: Int[Tensor, " n"]) -> bool:
-    """Tell whether every image was either found or not, and each is there once; a tie for the first place is a half."""
-    halves = values[values.isfinite()] * 2
-    return bool(((halves == 0) | (halves == 1) | (halves == 2)).all()) and len(groups.unique()) == len(groups)
+def _values(name: str, metric: Metric, claim: Claim, secret: Secret) -> Scores | Skipped:
+    """Score a claim by a metric, or say why not."""
+    try:
+        values = metric.score(claim, secret)
+    except BadInput as reason:
+        return Skipped(name, str(reason))
+    return values if values.isfinite().any() else Skipped(name, "there is nothing to judge any of its items by.")
 
 
-def _exact_p_value(values: Scores, baseline: Scores, known: bool) -> float:
-    """Give the chance of as many hits at the baseline's rate, by the binomial law; ties are no hits.
-
-    Student's test knows little of a few hits among many. A rate that is not known but seen gets one more hit.
-    """
-    both = (values - baseline).isfinite()
-    count, hits = int(both.sum()), int((values[both] >= 1).sum())
-    rate = float(baseline[both].double().mean()) if known else (float(baseline[both].double().sum()) + 1) / (count + 1)
-    return float(bdtrc(hits - 1, count, min(rate, 1.0))) if hits else 1.0
-
-
-def _interval(values: Scores, groups: Int[Tensor, " n"], chance: Randomness) -> Interval:
-    """Bootstrap the mean of what could be judged."""
-    known = values.isfinite()
-    return interval(values[known], chance, groups[known])
+def _below(
+    rules: ClaimRules, claim: Claim, secret: Secret, chance: Randomness, metrics: Mapping[str, Metric]
+) -> dict[str, dict[str, Scores]]:
+    """Score the baselines by every metric; each before the next one is made, since they are as large as the claim."""
+    scored = [
+        (
+            baseline.name,
+            {
+                name: metric.score(baseline.claim, secret)
+                for name, metric in metrics.items()
+                if metric.chance is None or not baseline.drawn
+            },
+        )
+        for baseline in rules.baselines(claim, secret, chance)
+    ]
+    return {
+        name: {baseline: scores[name] for baseline, scores in scored if name in scores}
+        | ({} if metric.chance is None else {CHANCE: metric.chance(claim, secret)})
+        for name, metric in metrics.items()
+    }
 
 
 def _empty(claim: Claim) -> bool:

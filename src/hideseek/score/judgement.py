@@ -1,14 +1,15 @@
 """What a judge finds, and how it is written down."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
+from hideseek.records.result import Note
+from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import Interval, beats
 from hideseek.score.metric import Scores
-from hideseek.score.metrics import METRICS
 
 MOST = 10_000  # items that are written one by one
 
@@ -18,13 +19,14 @@ class Score:
     """How one claim does by one metric."""
 
     metric: str
-    claim: int  # its number in the evidence
+    claim: str  # the name of its kind
+    number: int  # its place in the evidence
     values: Scores  # one an item; NaN where there was nothing to judge it by
     interval: Interval
     baselines: Mapping[str, Interval]
     best_baseline: str  # the one that is hardest to beat; "" where there is none
     advantage: Interval | None  # over the best baseline, item by item, and positive where the attack is better
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def beats(self) -> bool:
@@ -33,36 +35,47 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A metric that was not scored, and why: one sentence."""
+
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Judgement:
-    """All scores of an attack's evidence, and why others are missing: a sentence for each metric."""
+    """All scores of an attack's evidence, and which metrics are missing."""
 
     scores: tuple[Score, ...]
-    skipped: Mapping[str, str]
+    skipped: tuple[Skipped, ...]
 
 
 def to_json(judgement: Judgement) -> dict[str, Any]:
     """Give a judgement as JSON can hold it: means, intervals, quantiles, and the scores of up to 10,000 items."""
-    return {"scores": [_described(score) for score in judgement.scores], "skipped": dict(judgement.skipped)}
+    return {
+        "scores": [_described(score) for score in judgement.scores],
+        "skipped": [asdict(each) for each in judgement.skipped],
+    }
 
 
 def _described(score: Score) -> dict[str, Any]:
-    metric = METRICS[score.metric]
+    metric = CLAIMS[score.claim].metrics[score.metric]
     known = score.values[score.values.isfinite()].double()
     quantiles = torch.quantile(known, torch.linspace(0, 1, 5, dtype=torch.float64))
     return {
         "metric": score.metric,
         "claim": score.claim,
-        "kind": metric.of.__name__,
+        "number": score.number,
         "unit": metric.unit,
         "higher_is_better": metric.higher_is_better,
         "meaning": metric.meaning,
-        **vars(score.interval),
+        **asdict(score.interval),
         "quartiles": quantiles.tolist(),
-        "baselines": {name: vars(baseline) for name, baseline in score.baselines.items()},
+        "baselines": {name: asdict(baseline) for name, baseline in score.baselines.items()},
         "best_baseline": score.best_baseline,
-        "advantage": None if score.advantage is None else vars(score.advantage),
+        "advantage": None if score.advantage is None else asdict(score.advantage),
         "beats": score.beats,
-        "notes": list(score.notes),
+        "notes": [asdict(note) for note in score.notes],
         **({"values": _rounded(score.values)} if len(score.values) <= MOST else {}),
     }
 

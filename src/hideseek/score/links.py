@@ -1,11 +1,12 @@
-"""How well rows that share a private image were told from others.
+"""The claim that two items share a private image: how well such pairs were told from others.
 
-An area has no items of its own, and a rate at few false alarms needs all pairs. So `area` is that of each row's pairs,
-one score a row; and `caught` is one score a pair that shares: whether it is above the threshold of all pairs. The mean
-of either is what one wants, and intervals come from drawing rows.
+An AUC has no items of its own, and a rate at few false alarms needs all pairs. So `auc` is that of each row's pairs,
+one score a row; and `tpr_at_fpr` is one score a pair that shares: whether it is above the threshold of all pairs. The
+mean of either is what one wants, and intervals come from drawing private images.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,32 +14,61 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Links
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.ground_truth import blocks
+from hideseek.records.result import Curve, Harm
+from hideseek.records.secret import Secret
+from hideseek.score.checks import check_within
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.curves import POINTS, written
+from hideseek.score.ground_truth import blocks, made_for
+from hideseek.score.item_labels import item_labels
+from hideseek.score.membership import roc
 from hideseek.score.metric import Metric, Scores
 
 
-def sharing(claim: Links, secret: MixingSecret) -> Bool[Tensor, " pairs"]:
-    """Tell which pairs of rows share a private image."""
-    sources = secret.sources
+def check(claim: Links, secret: Secret) -> None:
+    """Refuse items that are not there, and pairs that are no pairs."""
+    for items in (claim.first, claim.second):
+        check_within(items, secret.items, "item")
+    if bool((claim.first == claim.second).any()):
+        raise BadInput("the evidence links an item with itself, which proves nothing: leave such pairs out.")
+
+
+def baselines(claim: Links, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
+    """Deal the scores out to the pairs at random; or go by the labels, which are shared: ⟨ỹ_1, ỹ_2⟩.
+
+    Items that share an image share its class: telling classes apart is not yet telling images apart.
+    """
+    shuffled = claim.scores[chance.permutation(len(claim.scores))]
+    yield Baseline("shuffled scores", replace(claim, scores=shuffled), drawn=True)
+    if secret.private.labels.shape[1] > 1:
+        labels = item_labels(secret)
+        alike = (labels[claim.first.long()] * labels[claim.second.long()]).sum(1)
+        yield Baseline("labels alone", replace(claim, scores=alike.to(claim.scores)))
+
+
+def sharing(claim: Links, secret: Secret) -> Bool[Tensor, " pairs"]:
+    """Tell which pairs of items share a private image."""
+    held = secret.holds(torch.arange(secret.items))
     found = torch.empty(len(claim.first), dtype=torch.bool)
-    for pairs in blocks(len(found), sources.shape[1] ** 2):
-        first, second = (sources[rows[pairs].long()] for rows in (claim.first, claim.second))
-        found[pairs] = (first[:, :, None] == second[:, None, :]).flatten(1).any(1)
+    for pairs in blocks(len(found), held.shape[1] ** 2):
+        first, second = (held[items[pairs].long()] for items in (claim.first, claim.second))
+        same = (first[:, :, None] == second[:, None, :]) & (first[:, :, None] >= 0)
+        found[pairs] = same.flatten(1).any(1)
     return found
 
 
-def area(claim: Links, secret: MixingSecret) -> Scores:
+def auc(claim: Links, secret: Secret) -> Scores:
     """Give, for every `first` row with pairs of both kinds, the chance that a sharing pair scores above another."""
-    return _areas(claim.first.long(), claim.scores.double(), sharing(claim, secret))[1]
+    return _aucs(claim.first.long(), claim.scores.double(), sharing(claim, secret))[1]
 
 
-def _areas(
+def _aucs(
     first: Int[Tensor, " pairs"], scores: Float[Tensor, " pairs"], shares: Bool[Tensor, " pairs"]
 ) -> tuple[Int[Tensor, " rows"], Scores]:
-    """Give the rows, and their areas by Mann and Whitney: (R − p (p + 1) / 2) / (p q), R the ranks of p against q."""
+    """Give the rows, and their AUCs by Mann and Whitney: (R − p (p + 1) / 2) / (p q), R the ranks of p against q."""
     order = torch.from_numpy(np.lexsort((scores.numpy(), first.numpy())))
     first, scores, shares = first[order], scores[order], shares[order]
     rows, row, count = first.unique_consecutive(return_inverse=True, return_counts=True)
@@ -57,7 +87,7 @@ def _areas(
     return rows[both], (total[both] - p * (p + 1) / 2) / (p * q)
 
 
-def caught(false_alarms: float, claim: Links, secret: MixingSecret) -> Scores:
+def tpr_at_fpr(false_alarms: float, claim: Links, secret: Secret) -> Scores:
     """Tell which sharing pairs score above the threshold that lets at most this share of other pairs pass."""
     shares = sharing(claim, secret)
     if shares.all() or not shares.any():
@@ -66,30 +96,58 @@ def caught(false_alarms: float, claim: Links, secret: MixingSecret) -> Scores:
     return (claim.scores[shares] > others[int(false_alarms * len(others) + 1e-9)]).double()
 
 
-def _row_groups(claim: Links, secret: MixingSecret) -> Int[Tensor, " rows"]:
-    rows, _ = _areas(claim.first.long(), claim.scores.double(), sharing(claim, secret))
-    return secret.sources[rows, 0]
+def curves(claim: Links, secret: Secret) -> tuple[Curve, ...]:
+    """Draw how many pairs with a common image are found, by how many others are taken for such: the ROC curve."""
+    false, true = (rate.numpy() for rate in roc(claim.scores.double(), sharing(claim, secret)))
+    least = 1 / max(1, len(claim.scores))
+    x = np.geomspace(max(least, 1e-4), 1, POINTS)
+    y = true[np.searchsorted(false, x, side="right") - 1]  # the largest rate that the false alarms allow
+    line = "pairs of rows with a common image that are found"
+    title = "Rows that share an image"
+    return (Curve(title, "false alarms", line, written(x), written(y), written(x), log_x=True),)
 
 
-def _pair_groups(claim: Links, secret: MixingSecret) -> Int[Tensor, " pairs"]:
-    return secret.sources[claim.first[sharing(claim, secret)].long(), 0]
+def _row_groups(claim: Links, secret: Secret) -> Int[Tensor, " rows"]:
+    rows, _ = _aucs(claim.first.long(), claim.scores.double(), sharing(claim, secret))
+    return made_for(rows, secret)
 
 
-def _caught(share: float, words: str) -> Metric:
-    meaning = f"the share of pairs with a common image that are found at {words} false alarms"
-    score: Callable[[Links, MixingSecret], Scores] = partial(caught, share)
-    return Metric(Links, score, _pair_groups, True, "share", meaning, chance=partial(_by_chance, share, _pair_groups))
+def _pair_groups(claim: Links, secret: Secret) -> Int[Tensor, " pairs"]:
+    return made_for(claim.first[sharing(claim, secret)], secret)
 
 
-def _by_chance(value: float, groups: Callable[..., Tensor], claim: Links, secret: MixingSecret) -> Scores:
-    """Give the same to every item: half the pairs are in order by chance, and as many caught as are false alarms."""
+def _by_chance(value: float, groups: Callable[..., Tensor], claim: Links, secret: Secret) -> Scores:
+    """Give the same to every item: half the pairs are in order by chance, and as many found as are false alarms."""
     return torch.full((len(groups(claim, secret)),), value, dtype=torch.float64)
 
 
-_AREA = "under the curve: a row's pairs with a common image against its others"
+def _tpr_at_fpr(share: float, words: str) -> Metric:
+    meaning = f"the share of pairs with a common image that are found at {words} false alarms"
+    score: Callable[[Links, Secret], Scores] = partial(tpr_at_fpr, share)
+    return Metric(score, _pair_groups, True, "share", meaning, chance=partial(_by_chance, share, _pair_groups))
+
 
 METRICS = {
-    "auc": Metric(Links, area, _row_groups, True, "", _AREA, chance=partial(_by_chance, 0.5, _row_groups)),
-    "tpr@fpr=0.01": _caught(0.01, "1 %"),
-    "tpr@fpr=0.001": _caught(0.001, "0.1 %"),
+    "auc": Metric(
+        auc,
+        _row_groups,
+        True,
+        "",
+        "area under the ROC curve: a row's pairs with a common image against its others",
+        "it tells which rows share an image (AUC {value}, {baseline} by {name})",
+        chance=partial(_by_chance, 0.5, _row_groups),
+    ),
+    "tpr@fpr=0.01": _tpr_at_fpr(0.01, "1 %"),
+    "tpr@fpr=0.001": _tpr_at_fpr(0.001, "0.1 %"),
 }
+
+RULES = ClaimRules(
+    claim=Links,
+    check=check,
+    prepare=as_it_is,
+    baselines=baselines,
+    metrics=METRICS,
+    decisive={"auc": Harm.LINKED},
+    curves=curves,
+    examples=no_examples,
+)

@@ -12,16 +12,17 @@ from hideseek.device import device
 from hideseek.errors import BadInput
 from hideseek.models.lpips import SMALLEST, Backbone, Lpips, enlarged, load_lpips
 from hideseek.records import Reconstruction
-from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.result import Note, NoteKind
+from hideseek.records.secret import Secret
+from hideseek.score.comparing import best, must_be_pictures
 from hideseek.score.ground_truth import subjects
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.reconstruction import best, must_be_pictures
 
 PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the baselines need four times as many more
 _MAPS = 64  # of VGG's first layers: what a pixel becomes
 
 
-def lpips(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> Scores:
+def lpips(backbone: Backbone, claim: Reconstruction, secret: Secret) -> Scores:
     """Compare raw pixels, clamped to [0, 1] and mapped to [−1, 1], enlarged where the network would not see them."""
     must_be_pictures(secret.private)
     channels, *sides = secret.private.shape
@@ -49,28 +50,29 @@ def _network(backbone: Backbone, folder: str) -> Lpips:
     return load_lpips(backbone).to(device())
 
 
-def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: MixingSecret) -> str:
+def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: Secret) -> str:
     """Say how to get the weights, where they are not on this machine, or that it takes long without a GPU."""
     given = Path(os.environ.get("HIDESEEK_DATA", "")).expanduser() / f"lpips_{backbone}.npz"
     heads = Path(torch.hub.get_dir()) / "checkpoints" / f"{backbone}.pth"  # the last that is fetched
     if not given.is_file() and not heads.is_file():
         size = {"alex": 230, "vgg": 530}[backbone]
-        return f"its weights, {size} MB, are not on this machine: --metrics lpips-{backbone} fetches them."
-    comparisons = claim.images.shape[0] * (secret.sources.shape[1] if claim.of == "rows" else 1)
+        return f"its weights, {size} MB, are not on this machine: ask for lpips-{backbone} by name to fetch them."
+    comparisons = claim.images.shape[0] * (secret.holds(claim.about[:1]).shape[1] if claim.of == "items" else 1)
     if device().type == "cpu" and comparisons > PATIENCE[backbone]:
-        return f"it takes long for {comparisons:,} comparisons on a processor: --metrics lpips-{backbone} runs it."
+        return (
+            f"it takes long for {comparisons:,} comparisons on a processor: ask for lpips-{backbone} by name to run it."
+        )
     return ""
 
 
-def _note(claim: Reconstruction, secret: MixingSecret) -> str:
+def _note(claim: Reconstruction, secret: Secret) -> Note | None:
     shorter = min(secret.private.shape[1:])
-    return f"images were enlarged from {shorter} to {SMALLEST} pixels" if shorter < SMALLEST else ""
+    return Note(NoteKind.ENLARGED, shorter, SMALLEST) if shorter < SMALLEST else None
 
 
 def _metric(backbone: Backbone, seen_by: str) -> Metric:
     meaning = f"perceptual distance, as {seen_by} sees raw pixels"
     return Metric(
-        Reconstruction,
         partial(lpips, backbone),
         subjects,
         False,

@@ -1,24 +1,57 @@
-"""How well the public images of a row were found: one score a row that was searched for."""
+"""The claim that these public images are in a row: how well they were found, one score a row that was searched for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import PublicImagesFound
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.ground_truth import blocks
+from hideseek.records import EncodedRelease, PublicImagesFound, Release
+from hideseek.records.result import Curve, Harm, Note, NoteKind
+from hideseek.records.secret import Secret
+from hideseek.score.checks import ADVICE, check_within, of_mixing
+from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is
+from hideseek.score.curves import POINTS, written
+from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.metric import Metric, Scores
 
+MOST = 1 << 26  # public images: an order of more would not fit into memory
+EXAMPLES = 4  # rows to show
 
-def places(claim: PublicImagesFound, secret: MixingSecret) -> Int[Tensor, "queries k_public"]:
+
+def check(claim: PublicImagesFound, secret: Secret) -> None:
+    """Refuse rows and public images that are not there."""
+    sources = of_mixing(secret).public_sources
+    if not isinstance(claim.among, int) or not 1 <= claim.among <= MOST:
+        raise BadInput(f"public images cannot be found among {claim.among!r} of them: {ADVICE}.")
+    check_within(claim.rows, secret.items, "row")
+    check_within(claim.candidates, claim.among, "public image")
+    if claim.candidates.shape[1] > claim.among:
+        raise BadInput(f"{claim.candidates.shape[1]} answers cannot differ among {claim.among} images: {ADVICE}.")
+    if sources.numel() and int(sources.max()) >= claim.among:
+        raise BadInput(
+            f"the release was mixed with more public images than the {claim.among} that were searched: {ADVICE}."
+        )
+
+
+def baselines(claim: PublicImagesFound, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
+    """Answer with public images in a random order."""
+    count, kept = claim.candidates.shape
+    drawn = torch.empty(count, kept, dtype=torch.int64)
+    for rows in blocks(count, claim.among):
+        drawn[rows] = chance.uniforms(rows.stop - rows.start, claim.among).argsort(1)[:, :kept]
+    yield Baseline("random order", replace(claim, candidates=drawn), drawn=True)
+
+
+def places(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, "queries k_public"]:
     """Give the place of each of a row's public images in the answer, 1 the likeliest; 0 where it was not kept."""
-    truth = secret.public_sources[claim.rows.long()]
+    truth = of_mixing(secret).public_sources[claim.rows.long()]
     if not truth.shape[1]:
         raise BadInput("no public images were mixed into this release.")
     found = torch.zeros(truth.shape, dtype=torch.int64)
@@ -31,42 +64,42 @@ def places(claim: PublicImagesFound, secret: MixingSecret) -> Int[Tensor, "queri
     return found
 
 
-def hit(most: int, claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def hit(most: int, claim: PublicImagesFound, secret: Secret) -> Scores:
     """Tell whether at least one of the row's public images is among the first `most` answers (InstaHide §5.3)."""
     where = places(claim, secret)
     return ((where > 0) & (where <= most)).any(1).double()
 
 
-def hit_by_chance(most: int, claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def hit_by_chance(most: int, claim: PublicImagesFound, secret: Secret) -> Scores:
     """Give the chance that one of k public images is among the first m of N: 1 − C(N − k, m) / C(N, m)."""
-    count = secret.public_sources.shape[1]
+    count = of_mixing(secret).public_sources.shape[1]
     looked = torch.arange(min(most, claim.candidates.shape[1], claim.among), dtype=torch.float64)
     missed = (1 - count / (claim.among - looked)).clamp_min(0).prod()
     return (1 - missed).expand(len(claim.rows))
 
 
-def found(claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def found(claim: PublicImagesFound, secret: Secret) -> Scores:
     """Give the share of the row's k_public public images that are among the first k_public answers."""
     return _first(claim, secret).mean(1)
 
 
-def all_found(claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def all_found(claim: PublicImagesFound, secret: Secret) -> Scores:
     """Tell whether the first k_public answers are the row's public images."""
     return _first(claim, secret).amin(1)
 
 
-def _first(claim: PublicImagesFound, secret: MixingSecret) -> Float[Tensor, "queries k_public"]:
+def _first(claim: PublicImagesFound, secret: Secret) -> Float[Tensor, "queries k_public"]:
     where = places(claim, secret)
     return ((where > 0) & (where <= where.shape[1])).double()
 
 
-def rank(claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def rank(claim: PublicImagesFound, secret: Secret) -> Scores:
     """Give the mean rank of the row's public images; one that was not kept counts as the middle of all the rest."""
     where = places(claim, secret).double()
     return torch.where(where > 0, where, (claim.candidates.shape[1] + 1 + claim.among) / 2).mean(1)
 
 
-def search_space(claim: PublicImagesFound, secret: MixingSecret) -> Scores:
+def search_space(claim: PublicImagesFound, secret: Secret) -> Scores:
     """Give the share of the public set that must be kept, going down the answer, to have all of the row's images.
 
     Braverman's measure of how far a search shrinks; 1 where the answer ends before.
@@ -76,26 +109,77 @@ def search_space(claim: PublicImagesFound, secret: MixingSecret) -> Scores:
     return last.double() / claim.among
 
 
-def _note(most: int, claim: PublicImagesFound, secret: MixingSecret) -> str:
+def curves(claim: PublicImagesFound, secret: Secret) -> tuple[Curve, ...]:
+    """Draw how often one of a row's public images is among the first m; at random: 1 − C(N − k, m) / C(N, m)."""
+    where = places(claim, secret)
+    first = torch.where(where > 0, where, claim.among + 1).amin(1).numpy()
+    kept, count = claim.candidates.shape[1], where.shape[1]
+    if not kept or not len(first):
+        return ()
+    x = np.unique(np.geomspace(1, kept, POINTS).round().astype(int))
+    missed = np.cumprod(1 - count / np.maximum(claim.among - np.arange(claim.among), count))
+    return (
+        Curve(
+            f"Public images of a row among {claim.among:,}",
+            "candidates that are looked at (m)",
+            "rows with a hit",
+            written(x),
+            written([(first <= m).mean() for m in x]),
+            written(1 - missed[x - 1]),
+            log_x=True,
+        ),
+    )
+
+
+def examples(claim: PublicImagesFound, release: Release, secret: Secret) -> list[Shown]:
+    """Show rows whose public images were found, or the first ones where none were."""
+    public = release.public if isinstance(release, EncodedRelease) else None
+    if public is None or not claim.candidates.shape[1]:
+        return []
+    mixing = of_mixing(secret)
+    first = (places(claim, secret) == 1).any(1)
+    order = torch.cat([first.nonzero()[:, 0], (~first).nonzero()[:, 0]])[:EXAMPLES]
+    shown = []
+    for number in order.tolist():
+        row, guess = int(claim.rows[number]), int(claim.candidates[number, 0])
+        shared = release.picture(row)
+        if shared is None or shared.shape != torch.Size(public.shape):
+            return []
+        weights = mixing.weights[row, -mixing.public_sources.shape[1] :]
+        truth = int(mixing.public_sources[row, weights.argmax()])
+        panels = (
+            ("public image in it", public.pixels(slice(truth, truth + 1))[0], False),
+            ("shared", shared, release.shows_private),
+            ("found", public.pixels(slice(guess, guess + 1))[0], False),
+        )
+        shown.append(Shown("example", "row", row, "hit@1", float(first[number]), "share", panels))
+    return shown
+
+
+def _note(most: int, claim: PublicImagesFound, secret: Secret) -> Note | None:
     kept = claim.candidates.shape[1]
-    return f"{kept} answers were kept, and no more can be looked through" if kept < min(most, claim.among) else ""
+    return Note(NoteKind.ANSWERS_KEPT, kept) if kept < min(most, claim.among) else None
 
 
-def _groups(claim: PublicImagesFound, secret: MixingSecret) -> Int[Tensor, " queries"]:
-    return secret.sources[claim.rows.long(), 0]
+def _groups(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, " queries"]:
+    return made_for(claim.rows, secret)
 
 
-def _metric(
-    score: Callable[[PublicImagesFound, MixingSecret], Scores], higher: bool, unit: str, meaning: str
-) -> Metric:
-    return Metric(PublicImagesFound, score, _groups, higher, unit, meaning)
+def _metric(score: Callable[[PublicImagesFound, Secret], Scores], higher: bool, unit: str, meaning: str) -> Metric:
+    return Metric(score, _groups, higher, unit, meaning)
 
 
 def _hit(most: int) -> Metric:
     answers = f"one of the first {most} answers" if most > 1 else "the first answer"
     meaning = f"the share of rows of which {answers} is right: a public image that is in them"
+    finding = "its first guess is a public image of the row in {value} of rows ({baseline} by {name})"
     metric = _metric(partial(hit, most), True, "share", meaning)
-    return replace(metric, note=partial(_note, most), chance=partial(hit_by_chance, most))
+    return replace(
+        metric,
+        finding=finding if most == 1 else "",
+        note=partial(_note, most),
+        chance=partial(hit_by_chance, most),
+    )
 
 
 METRICS = {
@@ -107,3 +191,14 @@ METRICS = {
         search_space, False, "share", "the share of the public set to keep to have all of a row's images"
     ),
 }
+
+RULES = ClaimRules(
+    claim=PublicImagesFound,
+    check=check,
+    prepare=as_it_is,
+    baselines=baselines,
+    metrics=METRICS,
+    decisive={"hit@1": Harm.PARTS},
+    curves=curves,
+    examples=examples,
+)

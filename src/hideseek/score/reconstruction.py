@@ -1,150 +1,165 @@
-"""How much of a private image a guess shows: one score a guess."""
+"""The claim that these are private images: how much of an image a guess shows, one score a guess."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from hideseek import similarity
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.progress import track
-from hideseek.records import Reconstruction, Samples
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.ground_truth import BLOCK, HUGE, Matched, blocks, candidates, fitted, likeness, raw_pair, subjects
-from hideseek.score.matching import ranks
+from hideseek.records import Reconstruction, Release
+from hideseek.records.result import Harm
+from hideseek.records.secret import Secret
+from hideseek.score import perceptual
+from hideseek.score.baseline_images import (
+    answering,
+    class_means,
+    heaviest,
+    matched_sample,
+    matched_within,
+    mean_image,
+    others,
+)
+from hideseek.score.checks import ADVICE, check_shape, check_within
+from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
+from hideseek.score.comparing import LIMIT, Compare, Images, by_pixels, by_raw_pixels, psnr, snr
+from hideseek.score.gallery import gallery, usual_item
+from hideseek.score.ground_truth import Matched, candidates, match_guesses, subjects
+from hideseek.score.identification import by_chance, re_identified
 from hideseek.score.metric import Metric, Scores
 
-Compare = Callable[[Float[Tensor, "b c h w"], Float[Tensor, "b c h w"]], Scores]
-
-COMES_BACK = 0.9  # the correlation with the truth from which anybody would say that it is the same picture
-LIMIT = 100.0  # dB: an exact reconstruction has infinitely many, and no mean
-_SLACK = 1e-3  # by which resizing may leave [0, 1]
+RECOVERED = 0.9  # the correlation with the truth from which anybody would say that it is the same picture
+EACH = 3  # of the best, the median and the worst, to show
 
 
-def best(
-    claim: Reconstruction,
-    secret: MixingSecret,
-    compare: Compare,
-    *,
-    higher: bool = True,
-    raw: bool = False,
-    each: int | None = None,
-) -> Scores:
-    """Compare every guess with its private image, or with all that it may show, and keep the best.
+def check(claim: Reconstruction, secret: Secret) -> None:
+    """Refuse guesses of another size, and those about items or images that are not there."""
+    check_shape(claim.images, secret)
+    if claim.of in ("items", "batches"):
+        check_within(claim.about, secret.items, "item")
+    elif claim.of == "images":
+        check_within(claim.about, len(secret.private), "private image")
+    elif claim.of != "any":
+        raise BadInput(f"reconstructions cannot be of {claim.of!r}, but of items, batches, images or any: {ADVICE}.")
 
-    `raw` compares raw pixels, else normalised ones are compared; `each` is what a guess costs, in numbers.
+
+def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
+    """Answer with the mean of all private images or of the class, with another one of the class, or with any other.
+
+    An item's class is that of the private image that most of it is of, which its label shows. The truth is not in the
+    mean of its class, which may be small. Where there is no other image, the baseline is about nothing (−1).
+    Deviation: without an order no class is known, and guesses are matched. So the baseline is a random sample of the
+    private images, matched like the guesses, except that no image is matched to itself; within items, a random image
+    that is not in the item.
     """
-    private, places = secret.private, candidates(claim, secret)
-    found = torch.full((len(places),), torch.nan)
-    keep = torch.fmax if higher else torch.fmin
-    for rows in track(blocks(len(places), each or math.prod(private.shape)), "scoring"):
-        guess = claim.images[rows].to(private.images.device).float().clamp(-HUGE, HUGE)
-        for column in places[rows].T:
-            known = column.clamp_min(0)
-            truth, shown = raw_pair(private, known, guess) if raw else (private.pixels(known), guess)
-            scores = compare(truth, shown).float().cpu()
-            found[rows] = keep(found[rows], torch.where(column < 0, torch.nan, scores))
-    return found
+    claim = match_guesses(claim, secret)
+    private = secret.private
+    streams = chance.spawn(2)
+    averages = {"mean image": mean_image(private).expand_as(claim.images)}
+    if secret.masked:  # then absolute values are what anybody can average
+        averages["mean of absolute values"] = mean_image(private, absolute=True).expand_as(claim.images)
+    if isinstance(claim, Matched):
+        items = claim.items
+        for name, average in averages.items():
+            again = Reconstruction(
+                average, claim.about if items is None else items, "any" if items is None else "batches"
+            )
+            yield Baseline(name, match_guesses(again, secret))
+        any_image = partial(matched_sample, len(claim.about)) if items is None else partial(matched_within, items)
+        yield Baseline("random image", any_image(secret, streams[1]))
+        return
+    for name, average in averages.items():
+        yield Baseline(name, replace(claim, images=average))
+    truths = candidates(claim, secret)
+    if private.labels.shape[1] > 1:
+        classes = heaviest(claim, secret)
+        yield Baseline("mean image of the class", class_means(claim, truths, classes, private))
+        of_class = others(truths, private, streams[0], classes)
+        yield Baseline("random image of the class", answering(claim, private, of_class))
+    yield Baseline("random image", answering(claim, private, others(truths, private, streams[1])))
 
 
-def must_be_pictures(private: Samples) -> None:
-    """Refuse features, and floats that are not raw pixels, to metrics that need the range of a pixel."""
-    if private.shape[1:] == (1, 1):
-        raise BadInput("it is for images, and these are features.")
-    if private.images.dtype != torch.uint8:
-        low, high = private.images.aminmax()
-        if low < -_SLACK or high > 1 + _SLACK:
-            raise BadInput(f"it needs raw pixels in [0, 1], and these go from {float(low):.3g} to {float(high):.3g}.")
+def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Shown]:
+    """Show the best, the median and the worst guesses beside the original and an item that holds it."""
+    if not len(claim.images):
+        return []
+    shown = []
+    for kind, chosen in gallery(claim, secret, EACH).items():
+        for each in chosen:
+            by_item = claim.of in ("items", "batches")
+            item = int(claim.about[each.number]) if by_item else usual_item(secret, each.image)
+            shared = None if item is None else release.picture(item)
+            panels = (
+                ("original", each.truth, True),
+                *(() if shared is None else (("shared", shared, release.shows_private),)),
+                ("recovered", each.guess, True),
+            )
+            shown.append(Shown(kind, "image", each.image, "correlation", each.likeness, "", panels))
+    return shown
 
 
-def _pixelwise(compare: Compare, claim: Reconstruction, secret: MixingSecret, *, higher: bool = True) -> Scores:
-    """Compare normalised images."""
-    return best(claim, secret, compare, higher=higher)
-
-
-def _picture(compare: Compare, claim: Reconstruction, secret: MixingSecret, *, fit: bool = False) -> Scores:
-    """Compare raw pixels, perhaps after the guess was given the brightness and contrast that fit best."""
-    must_be_pictures(secret.private)
-    compared: Compare = (lambda truth, guess: compare(truth, fitted(truth, guess))) if fit else compare
-    return best(claim, secret, compared, raw=True)
-
-
-def _decibels(compare: Compare, truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Scores:
-    return compare(truth, guess).clamp(-LIMIT, LIMIT)
-
-
-def _snr(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Scores:
-    """Give the signal-to-noise ratio; NaN where there is no signal, as in a flat image that was normalised by image."""
-    return torch.where(truth.flatten(1).any(1), similarity.snr(truth, guess), torch.nan)
-
-
-def re_identified(claim: Reconstruction, secret: MixingSecret) -> Scores:
-    """Tell whether the true image is more like the guess than all other private images, by absolute correlation.
-
-    1 where it ranks first, ½ where it shares the first place with one other, else 0.
-    """
-    if claim.of == "any" or isinstance(claim, Matched):
-        raise BadInput("guesses without an order are given to the images that they are most like: any would be.")
-    private, places = secret.private, candidates(claim, secret)
-    found = torch.full((len(places),), torch.nan)
-    for rows in track(blocks(len(places), max(len(private), math.prod(private.shape)), 4 * BLOCK), "scoring"):
-        alike = likeness(claim.images[rows], private)
-        for column in places[rows].T:
-            first = (2 - ranks(alike, column.clamp_min(0))).clamp_min(0)
-            found[rows] = torch.fmax(found[rows], torch.where(column < 0, torch.nan, first))
-    return found
-
-
-def _comes_back(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Scores:
+def _recovered(truth: Images, guess: Images) -> Scores:
     """Tell whether a guess, or its negative, is all but the truth."""
-    return (similarity.correlation(truth, guess).abs() >= COMES_BACK).double()
+    return (similarity.correlation(truth, guess).abs() >= RECOVERED).double()
 
 
-def _by_chance(claim: Reconstruction, secret: MixingSecret) -> Scores:
-    """Give the share of private images that would be right."""
-    ordered = candidates(claim, secret).sort(1).values
-    distinct = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(1)
-    return distinct / len(secret.private)
-
-
-def _metric(meaning: str, score: Callable[..., Scores], compare: Compare, unit: str = "", **how: bool) -> Metric:
+def _metric(
+    meaning: str, score: Callable[..., Scores], compare: Compare, unit: str = "", finding: str = "", **how: bool
+) -> Metric:
     limit = LIMIT if unit == "dB" else None
     higher = how.get("higher", True)
-    return Metric(Reconstruction, partial(score, compare, **how), subjects, higher, unit, meaning, limit)
+    return Metric(partial(score, compare, **how), subjects, higher, unit, meaning, finding, limit)
 
 
-_SNR, _PSNR = partial(_decibels, _snr), partial(_decibels, partial(similarity.psnr, data_range=1.0))
 _SSIM = partial(similarity.ssim, data_range=1.0)
 _FIT = "once brightness and contrast are set to fit the truth"
+_BESIDE = "{value} against {baseline} by {name}"
 
 METRICS = {
-    "snr": _metric("signal-to-noise ratio of normalised pixels, 100 dB at most", _pixelwise, _SNR, "dB"),
-    "psnr": _metric("peak signal-to-noise ratio of raw pixels in [0, 1], 100 dB at most", _picture, _PSNR, "dB"),
-    "ssim": _metric("structural similarity of raw pixels, windows of 7×7", _picture, _SSIM),
-    "ssim-gaussian": _metric("the same, Gaussian windows of 11×11", _picture, partial(_SSIM, window="gaussian")),
-    "fitted-psnr": _metric(f"psnr {_FIT}", _picture, _PSNR, "dB", fit=True),
-    "fitted-ssim": _metric(f"ssim {_FIT}", _picture, _SSIM, fit=True),
-    "correlation": _metric("Pearson's correlation of normalised pixels", _pixelwise, similarity.correlation),
+    "snr": _metric("signal-to-noise ratio of normalised pixels, 100 dB at most", by_pixels, snr, "dB"),
+    "psnr": _metric("peak signal-to-noise ratio of raw pixels in [0, 1], 100 dB at most", by_raw_pixels, psnr, "dB"),
+    "ssim": _metric("structural similarity of raw pixels, windows of 7×7", by_raw_pixels, _SSIM),
+    "ssim-gaussian": _metric("the same, Gaussian windows of 11×11", by_raw_pixels, partial(_SSIM, window="gaussian")),
+    "fitted-psnr": _metric(f"psnr {_FIT}", by_raw_pixels, psnr, "dB", fit=True),
+    "fitted-ssim": _metric(f"ssim {_FIT}", by_raw_pixels, _SSIM, finding=f"SSIM {_BESIDE}", fit=True),
+    "correlation": _metric("Pearson's correlation of normalised pixels", by_pixels, similarity.correlation),
     "absolute-correlation": _metric(
-        "the same of absolute values: signs need not be right", _pixelwise, similarity.absolute_correlation
+        "the same of absolute values: signs need not be right",
+        by_pixels,
+        similarity.absolute_correlation,
+        finding=f"correlation of absolute values {_BESIDE}",
     ),
     "recovered": _metric(
-        f"the share of guesses whose correlation with the truth, or its negative, is {COMES_BACK} or more",
-        _pixelwise,
-        _comes_back,
+        f"the share of guesses whose correlation with the truth, or its negative, is {RECOVERED} or more",
+        by_pixels,
+        _recovered,
         "share",
+        f"{{value}} of its guesses are the private image (correlation ≥ {RECOVERED})",
     ),
-    "l2": _metric("distance to the truth, of normalised pixels", _pixelwise, similarity.l2, higher=False),
+    "l2": _metric("distance to the truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
     "re-identified": Metric(
-        Reconstruction,
         re_identified,
         subjects,
         True,
         "share",
         "the share of guesses that are more like their truth than like any other private image",
-        chance=_by_chance,
+        "{value} of its guesses point to their image among {images} ({baseline} by {name})",
+        chance=by_chance,
     ),
 }
+
+RULES = ClaimRules(
+    claim=Reconstruction,
+    check=check,
+    prepare=match_guesses,
+    baselines=baselines,
+    metrics={**METRICS, **perceptual.METRICS},
+    decisive={
+        "recovered": Harm.RECOVERED,
+        "re-identified": Harm.REIDENTIFIED,
+        "fitted-ssim": Harm.LIKENESS,
+        "absolute-correlation": Harm.LIKENESS,
+    },
+    curves=no_curves,
+    examples=examples,
+)

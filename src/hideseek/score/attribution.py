@@ -1,0 +1,94 @@
+"""The claim that a row was made for a private image: whether it is the right one, one score a row."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.records import Attribution
+from hideseek.records.result import Curve, Harm
+from hideseek.records.secret import Secret
+from hideseek.score.checks import check_within
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.curves import written
+from hideseek.score.ground_truth import made_for
+from hideseek.score.item_labels import item_labels
+from hideseek.score.metric import Metric, Scores
+
+
+def check(claim: Attribution, secret: Secret) -> None:
+    """Refuse rows and images that are not there."""
+    check_within(claim.rows, secret.items, "row")
+    check_within(claim.candidates, len(secret.private), "private image")
+
+
+def baselines(claim: Attribution, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
+    """Score the candidates at random, or by how much of their class is in the row's label, which is shared."""
+    yield Baseline("random guess", replace(claim, scores=chance.uniforms(*claim.scores.shape)), drawn=True)
+    if secret.private.labels.shape[1] > 1:
+        classes = secret.private.labels.cpu()[claim.candidates.long()].double()
+        alike = item_labels(secret)[claim.rows.long()] @ classes.T
+        yield Baseline("labels alone", replace(claim, scores=alike.to(claim.scores)))
+
+
+def accuracy(claim: Attribution, secret: Secret) -> Scores:
+    """Tell whether the image with the highest score is the one that the row was made for; ties share the credit."""
+    if not claim.scores.shape[1]:
+        return torch.zeros(len(claim.rows), dtype=torch.float64)
+    top = claim.scores == claim.scores.amax(1, keepdim=True)
+    return (top & _right(claim, secret)).sum(1).double() / top.sum(1)
+
+
+def curves(claim: Attribution, secret: Secret) -> tuple[Curve, ...]:
+    """Draw how often the image that a row was made for is among the first m that are named."""
+    right = _right(claim, secret)
+    if not right.numel():
+        return ()
+    own = torch.where(right, claim.scores, -torch.inf).amax(1, keepdim=True)
+    rank = torch.where(right.any(1), 1 + (claim.scores > own).sum(1), len(claim.candidates) + 1).numpy()
+    x = np.arange(1, len(claim.candidates) + 1)
+    y = [(rank <= m).mean() for m in x]
+    title = f"Whose encoding is it, among {len(x)}?"
+    line = "rows whose image is among them"
+    return (Curve(title, "images that are named (m)", line, written(x), written(y), written(x / len(x))),)
+
+
+def _right(claim: Attribution, secret: Secret) -> Tensor:
+    return claim.candidates[None, :] == _groups(claim, secret)[:, None]
+
+
+def _by_chance(claim: Attribution, secret: Secret) -> Scores:
+    """Give 1 / candidates where the row's image is among them, else 0."""
+    return _right(claim, secret).any(1).double() / max(1, len(claim.candidates))
+
+
+def _groups(claim: Attribution, secret: Secret) -> Int[Tensor, " n"]:
+    return made_for(claim.rows, secret)
+
+
+METRICS = {
+    "accuracy": Metric(
+        accuracy,
+        _groups,
+        True,
+        "share",
+        "the share of rows whose image is named first",
+        "it says whose encoding a row is in {value} of rows ({baseline} by {name})",
+        chance=_by_chance,
+    ),
+}
+
+RULES = ClaimRules(
+    claim=Attribution,
+    check=check,
+    prepare=as_it_is,
+    baselines=baselines,
+    metrics=METRICS,
+    decisive={"accuracy": Harm.TOLD_APART},
+    curves=curves,
+    examples=no_examples,
+)

@@ -1,0 +1,14 @@
+"""What the labels of items tell anybody."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.records.secret import Secret
+
+
+def item_labels(secret: Secret) -> Float[Tensor, "m classes"]:
+    """Give the labels of all items, ỹ_r = Σ_j λ_rj y_j over the private images that they hold."""
+    items = torch.arange(secret.items)
+    shares = secret.shares(items).double()  # 0 where there is no image
+    return torch.einsum("mk,mkc->mc", shares, secret.private.labels.cpu().double()[secret.holds(items).clamp_min(0)])
