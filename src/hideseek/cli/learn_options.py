@@ -1,5 +1,6 @@
 """The options of `hideseek learn`, in groups."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -104,5 +105,5 @@ class Learn(Generic[S]):
 
 def lists() -> str:
     """List what options may name."""
-    named = {"Schemes": METHODS, "Models": MODELS, "Recipes": (AUTO, *RECIPES)}
+    named: dict[str, Iterable[str]] = {"Schemes": METHODS, "Models": MODELS, "Recipes": (AUTO, *RECIPES)}
     return "\n".join(f"- {title}: {', '.join(names)}." for title, names in named.items())
