@@ -18,7 +18,8 @@ from hideseek.seek.signals.patches import cut, shrunk
 from hideseek.seek.signals.public_similarity import PublicSimilarity, Ranking
 from hideseek.seek.work import CALL, TOUCH, largest
 from hideseek.train.fit import fit
-from hideseek.train.training import AdamW, Cosine, Training
+from hideseek.train.schedules import Cosine
+from hideseek.train.training import AdamW, Training
 from hideseek.train.worker import this_worker, torch_seed
 
 BATCH = 128

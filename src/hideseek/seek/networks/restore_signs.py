@@ -17,7 +17,8 @@ from hideseek.seek.networks.own_encodings import OwnEncodings, own_encodings, wi
 from hideseek.seek.networks.sign_network import Game, forward_work, hard_signs, objective, soft_signs
 from hideseek.seek.work import CALL, TOUCH, largest
 from hideseek.train.fit import fit
-from hideseek.train.training import AdamW, Cosine, Training
+from hideseek.train.schedules import Cosine
+from hideseek.train.training import AdamW, Training
 from hideseek.train.worker import torch_seed
 
 TRIED = 512  # encodings that a network is tried on
