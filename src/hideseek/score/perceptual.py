@@ -14,8 +14,8 @@ from hideseek.models.lpips import SMALLEST, Backbone, Lpips, enlarged, load_lpip
 from hideseek.records import Reconstruction
 from hideseek.records.result import Note, NoteKind
 from hideseek.records.secret import Secret
-from hideseek.score.comparing import best, must_be_pictures
 from hideseek.score.ground_truth import subjects
+from hideseek.score.image_scores import best, must_be_pictures
 from hideseek.score.metric import Metric, Scores
 
 PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the baselines need four times as many more
