@@ -33,7 +33,7 @@ from safetensors.torch import save_file
 from hideseek.chance import secure
 from hideseek.cli import main as hideseek
 from hideseek.hide import InstaHide, SingularizedMixup
-from hideseek.hide.encoders.base import checked_recipe
+from hideseek.hide.mixing.checked_recipe import checked_recipe
 from hideseek.hide.mixing.follow import follow
 from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Samples

@@ -1,13 +1,12 @@
 """Attacks with a known outcome: one that knows the truth, one that knows nothing, and some that misbehave."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import torch
 
+from clocks import VirtualClock
 from hideseek.chance import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
 
@@ -20,7 +19,7 @@ class Look(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         rows = release.encoded.pixels()
-        return Evidence((Reconstruction(rows, torch.arange(len(rows)), "rows"),), {"rows": len(rows)})
+        return Evidence((Reconstruction(rows, torch.arange(len(rows)), "items"),), {"rows": len(rows)})
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Idle(Attack[EncodedRelease]):
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         shape = release.encoded.images.shape
-        return Evidence((Reconstruction(chance.normals(*shape), torch.arange(len(release.encoded)), "rows"),))
+        return Evidence((Reconstruction(chance.normals(*shape), torch.arange(len(release.encoded)), "items"),))
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,13 @@ class Known(Attack[EncodedRelease]):
     """Claim what it was told from outside, whatever the rows are: it finds images in noise, too."""
 
     sees: ClassVar = EncodedRelease
-    needs: ClassVar = ("sources",)
+    needs: ClassVar = ("made_for",)
     images: ClassVar = torch.empty(0)
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
-        assert release.sources is not None
-        guesses = self.images[release.sources[:, 0]]
-        return Evidence((Reconstruction(guesses, torch.arange(len(guesses)), "rows"),))
+        assert release.made_for is not None
+        guesses = self.images[release.made_for]
+        return Evidence((Reconstruction(guesses, torch.arange(len(guesses)), "items"),))
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,10 @@ class Misbehaving(Look):
 
 @dataclass(frozen=True)
 class Slow(Misbehaving):
-    """Take too long."""
+    """Take ten minutes of a clock that stands still otherwise."""
 
-    what: ClassVar = partial(time.sleep, 600)
+    clock: ClassVar = VirtualClock()
+    what: ClassVar = lambda: Slow.clock.advance(600)
 
 
 def _crash() -> None:

@@ -11,18 +11,31 @@ from typing import Any, BinaryIO
 import pytest
 import torch
 
+from clocks import VirtualClock
 from hideseek.audit import Question, audit, learning_from, make_plan
 from hideseek.audit.question import shared_images
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, SingularizedMixup
-from hideseek.records import Attack, Samples
-from hideseek.records.result import AttackResult, Result
+from hideseek.records import Attack, ChangeKind, Reason, Samples
+from hideseek.records.result import (
+    AttackResult,
+    FailureKind,
+    FlagKind,
+    Harm,
+    NoAccuracy,
+    NoAccuracyKind,
+    Outcome,
+    Result,
+    StepKind,
+)
 from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS
 from hideseek.seek.rows.mixup_public import MixupPublic
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
+
+UNLIMITED = 1e9  # seconds: no attack is shortened, however busy the machine is
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +51,7 @@ def photos(like: Samples, address: str = "photos") -> Samples:
 def asked(faces: Samples, **changes: Any) -> Question:
     attacks: dict[str, Attack[Any]] = {"look": Look()}
     return Question(
-        faces, **{"schemes": {"mixup": Mixup()}, "rounds": 3, "attacks": attacks, "budget": 300.0, **changes}
+        faces, **{"schemes": {"mixup": Mixup()}, "rounds": 3, "attacks": attacks, "budget": UNLIMITED, **changes}
     )
 
 
@@ -53,12 +66,12 @@ def whole(faces: Samples, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
         own=photos(faces),
         rounds=8,
         attacks={name: ATTACKS[name] for name in names},
-        budget=120,
+        budget=UNLIMITED,
         learning=learning,
     )
     folder = tmp_path_factory.mktemp("audits") / "audit"
     lines: list[str] = []
-    result = audit(question, folder, seed=1, tell=lines.append)
+    result = audit(question, folder, seed=1, tell=lines.append, clock=VirtualClock())
     assert lines[-1].startswith(f"[{len(lines) - 3}/")  # four trainings are one part of the plan
     return result, folder
 
@@ -73,14 +86,16 @@ def test_mixup_is_broken_by_everybody_and_much_noise_is_not(whole: tuple[Result,
     assert outcomes["mixup"] == ["broken", "broken", "broken"]
     assert outcomes["noise"] == ["resisted", "resisted", "resisted"]
     pairs = tried(result, "mixup", "mixup-pairs")
-    assert pairs.harm == 6
+    assert pairs.harm is Harm.RECOVERED
     assert [proof.passed for proof in pairs.proofs] == [True, True]
     assert {exhibit.kind for exhibit in pairs.exhibits} == {"best", "median", "worst"}
     assert pairs.curves
-    assert pairs.knew.startswith("320 encodings")
+    assert (pairs.contents.item, pairs.contents.items) == ("encoding", 320)
     assert tried(result, "mixup", "linear-inversion").threat == "informed"
     unsuited = tried(result, "mixup", "public-search")
-    assert (unsuited.outcome, unsuited.figures) == ("not applicable", ())
+    assert (unsuited.outcome, unsuited.figures) == (Outcome.NOT_APPLICABLE, ())
+    assert unsuited.refusal is not None
+    assert unsuited.refusal.reason is Reason.NO_PUBLIC_IMAGES
 
 
 def test_what_a_scheme_costs_and_what_would_help(whole: tuple[Result, Path]) -> None:
@@ -91,10 +106,9 @@ def test_what_a_scheme_costs_and_what_would_help(whole: tuple[Result, Path]) -> 
     assert mixup.accuracy is not None
     assert mixup.accuracy.steps == result.vanilla.steps
     assert mixup.lost == pytest.approx(result.vanilla.accuracy.mean - mixup.accuracy.accuracy.mean)
-    helps = {advice.change: advice.helps for advice in mixup.advice}
-    assert helps["another scheme: singularized-mixup at τ = 0.0001"] is True
-    fewer = mixup.advice[0]
-    assert fewer.change == "fewer rounds: 1 instead of 8"
+    fewer, other = mixup.advice
+    assert (other.change.kind, other.change.after, other.helps) == (ChangeKind.OTHER_SCHEME, 1e-4, True)
+    assert (fewer.change.kind, fewer.change.before, fewer.change.after) == (ChangeKind.FEWER_ROUNDS, 8, 1)
     assert fewer.before is not None
     assert fewer.after is not None
     assert fewer.after.mean < fewer.before.mean
@@ -103,11 +117,11 @@ def test_what_a_scheme_costs_and_what_would_help(whole: tuple[Result, Path]) -> 
 
 def test_what_the_audit_distrusts_in_itself(whole: tuple[Result, Path]) -> None:
     result, _ = whole
-    flagged = {(flag.check, flag.subject) for flag in result.flags}
-    assert ("reproducible", "") in flagged
-    assert ("effective value", "wrong") in flagged
-    assert not any(check in ("failed", "withheld") for check, _ in flagged)
-    assert ("effective value", "noise") not in flagged
+    flagged = {(flag.kind, flag.scheme) for flag in result.flags}
+    assert (FlagKind.REPRODUCIBLE, "") in flagged
+    assert (FlagKind.EFFECTIVE_VALUE, "wrong") in flagged
+    assert not any(kind in (FlagKind.FAILED, FlagKind.WITHHELD) for kind, _ in flagged)
+    assert (FlagKind.EFFECTIVE_VALUE, "noise") not in flagged
 
 
 def test_what_is_written(whole: tuple[Result, Path]) -> None:
@@ -120,7 +134,7 @@ def test_what_is_written(whole: tuple[Result, Path]) -> None:
     assert {path.name for path in (folder / "pictures").iterdir()} == files
     assert result.provenance.seed == 1
     assert result.provenance.versions["hideseek"]
-    assert all(stage.took is not None for stage in result.plan if "what would help" not in stage.name)
+    assert all(stage.took is not None for stage in result.plan if stage.key.kind is not StepKind.ADVICE)
 
 
 def test_a_seed_gives_the_same_audit_again(faces: Samples, tmp_path: Path) -> None:
@@ -131,17 +145,23 @@ def test_a_seed_gives_the_same_audit_again(faces: Samples, tmp_path: Path) -> No
 
 
 def test_attacks_that_fail_take_too_long_or_cannot_be_believed(faces: Samples, tmp_path: Path) -> None:
+    """The clock stands still but for the slow attack, which takes ten minutes of the two that there are."""
     attacks = {"crash": Crashing(), "slow": Slow(), "idle": Idle(), "look": Look()}
-    question = asked(faces, attacks=attacks, budget=60.0)
-    result = audit(question, tmp_path / "a", seed=1)
-    told = {each.attack: (each.outcome, each.sentence) for each in result.schemes[0].attacks}
-    assert told["look"][0] == "broken"
-    assert told["crash"] == ("failed", "It failed (RuntimeError: out of cheese).")
-    assert told["slow"][0] == "failed"
-    assert "It was stopped after" in told["slow"][1]
-    assert told["idle"][0] == "withheld"
-    assert "does not even break a weak case" in told["idle"][1]
-    assert {flag.check for flag in result.flags} >= {"failed", "withheld"}
+    question = asked(faces, attacks=attacks, budget=120.0)
+    result = audit(question, tmp_path / "a", seed=1, clock=Slow.clock)
+    told = {each.attack: each for each in result.schemes[0].attacks}
+    assert told["look"].outcome is Outcome.BROKEN
+    crash, slow = told["crash"].failure, told["slow"].failure
+    assert (told["crash"].outcome, told["slow"].outcome) == (Outcome.FAILED, Outcome.FAILED)
+    assert crash is not None
+    assert (crash.kind, crash.text) == (FailureKind.ERROR, "RuntimeError: out of cheese")
+    assert slow is not None
+    assert slow.kind is FailureKind.TIME_LIMIT
+    assert slow.seconds == told["slow"].allowed
+    assert told["idle"].outcome is Outcome.WITHHELD
+    (proof,) = told["idle"].proofs
+    assert (proof.kind, proof.passed) == ("weak case", False)
+    assert {flag.kind for flag in result.flags} >= {FlagKind.FAILED, FlagKind.WITHHELD}
 
 
 def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(faces: Samples, tmp_path: Path) -> None:
@@ -149,20 +169,20 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(faces: Samples, tmp_path: 
     attacks: dict[str, Attack[Any]] = {"look": Look(), "interrupted": Interrupted()}
     question = asked(faces, attacks=attacks)
     folder = tmp_path / "a"
-    with pytest.raises(KeyboardInterrupt, match="what is done is kept: go on with the same command and --resume"):
+    with pytest.raises(KeyboardInterrupt, match="what is done is kept: resume the audit"):
         audit(question, folder)
     assert not (folder / "result.json").exists()
-    done = (folder / "work" / "mixup" / "look.json").read_text()
-    release = (folder / "work" / "mixup" / "release" / "release.json").read_text()
-    with pytest.raises(BadInput, match=r"was begun in .*: go on with --resume"):
+    done = (folder / "work" / "result" / "mixup" / "look.json").read_text()
+    release = (folder / "work" / "schemes" / "mixup" / "release" / "release.json").read_text()
+    with pytest.raises(BadInput, match=r"was begun in .*: resume it"):
         audit(question, folder)
     with pytest.raises(KeyboardInterrupt):
         audit(question, folder, resume=True)
-    assert (folder / "work" / "mixup" / "look.json").read_text() == done
-    assert (folder / "work" / "mixup" / "release" / "release.json").read_text() == release
+    assert (folder / "work" / "result" / "mixup" / "look.json").read_text() == done
+    assert (folder / "work" / "schemes" / "mixup" / "release" / "release.json").read_text() == release
     with pytest.raises(BadInput, match="begun with other rounds"):
         audit(replace(question, rounds=4), folder, resume=True)
-    (folder / "work" / "mixup" / "interrupted.json").write_text(done.replace('"look"', '"interrupted"'))
+    (folder / "work" / "result" / "mixup" / "interrupted.json").write_text(done.replace('"look"', '"interrupted"'))
     result = audit(question, folder, resume=True)
     assert {each.attack for each in result.schemes[0].attacks} == {"look", "interrupted"}
     with pytest.raises(BadInput, match="exists already"):
@@ -185,11 +205,11 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fdopen", full)
-        with pytest.raises(BadInput, match=r"disk of .* is full: free some space .* go on with --resume"):
+        with pytest.raises(BadInput, match=r"disk of .* is full: free some space .* resume the audit"):
             audit(question, folder)
     assert not (folder / "result.json").exists()
     assert not list(folder.rglob("*.partial"))
-    assert (folder / "work" / "mixup" / "release" / "release.json").is_file()
+    assert (folder / "work" / "schemes" / "mixup" / "release" / "release.json").is_file()
     assert audit(question, folder, resume=True).schemes[0].attacks[0].outcome == "broken"
 
 
@@ -197,14 +217,14 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
     ten = faces.take(slice(0, 10))
     attacks = {name: ATTACKS[name] for name in ("mixup-pairs", "linear-inversion")}
     result = audit(asked(ten, attacks=attacks), tmp_path / "ten", seed=1)
-    assert ("few images", "") in {(flag.check, flag.subject) for flag in result.flags}
+    assert (FlagKind.FEW_IMAGES, "", "") in {(flag.kind, flag.scheme, flag.attack) for flag in result.flags}
     assert result.schemes[0].verdicts[2].outcome == "broken"
     one = replace(faces, labels=torch.ones(len(faces), 1), classes=())
     learning, why = learning_from(one, seeded(0))
-    assert (learning, why) == (None, "there is one class only, so there is nothing to learn.")
+    assert (learning, why) == (None, NoAccuracy(NoAccuracyKind.ONE_CLASS))
     none = replace(faces, labels=torch.empty(len(faces), 0), classes=())
     learning, why = learning_from(none, seeded(0))
-    assert (learning, why) == (None, "the images have no labels, so there is nothing to learn.")
+    assert (learning, why) == (None, NoAccuracy(NoAccuracyKind.NO_LABELS))
     for name, samples in (("one", one), ("none", none)):
         result = audit(asked(samples, why_no_accuracy=why), tmp_path / name, seed=1)
         assert result.schemes[0].verdicts[0].outcome == "broken"
@@ -218,14 +238,14 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
 )
 def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_path: Path) -> None:
     """All attacks that apply, shortened: none fails, none is withheld, and something is found in three rounds."""
-    public = photos(faces, "patches:photos?each=1") if scheme.images_per_row.public else None
+    public = photos(faces, "patches:photos?each=1") if scheme.mixes_public else None
     attacks = {**ATTACKS, "mixup-public": MixupPublic(rows=40)}
     del attacks["demask"]  # which takes a minute to train; tests/audit/test_proofs.py has it
-    question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, 400.0)
+    question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, UNLIMITED)
     result = audit(question, tmp_path / "a", seed=2)
-    outcomes = {each.attack: (each.outcome, each.sentence) for each in result.schemes[0].attacks}
-    assert not [each for each in outcomes.items() if each[1][0] in ("failed", "withheld")]
-    assert any(outcome == "broken" for outcome, _ in outcomes.values())
+    attacked = result.schemes[0].attacks
+    assert [each for each in attacked if each.outcome in (Outcome.FAILED, Outcome.WITHHELD)] == []
+    assert any(each.outcome is Outcome.BROKEN for each in attacked)
 
 
 def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
@@ -238,9 +258,11 @@ def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
 def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples) -> None:
     question = asked(faces, attacks=dict(ATTACKS), own=photos(faces))
     plan = make_plan(question)
-    refused = {key.partition("/")[2] for key in plan.refused}
+    refused = {key.attack for key in plan.refused}
     assert refused == {"mixup-public", "braverman", "demask", "public-search", "distinguish"}
-    assert {piece.key.partition("/")[2] for piece in plan.pieces} == {"hide", "change", *(set(ATTACKS) - refused)}
+    planned = [step.key for step in plan.steps]
+    assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
+    assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
     assert 0 < plan.expected <= question.budget
     with pytest.raises(BadInput, match="too small for anything"):
         make_plan(replace(question, budget=0.01))
@@ -248,7 +270,22 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples) -> None:
 
 def test_a_release_of_an_audit_is_what_hide_would_write(faces: Samples, tmp_path: Path) -> None:
     audit(asked(faces), tmp_path / "a", seed=1, keep=True)
-    folder = tmp_path / "a" / "work" / "mixup"
+    folder = tmp_path / "a" / "work" / "schemes" / "mixup"
     about = json.loads((folder / "release" / "release.json").read_text())
     assert (about["rows"], about["rounds"], about["given_away"]) == (120, 3, [])
     assert (folder / "truth").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", ["../..", "..", "/", ""])
+def test_a_scheme_cannot_be_called_like_another_folder(name: str, faces: Samples, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(BadInput, match="cannot be called"):
+        audit(asked(faces, schemes={name: Mixup()}), tmp_path / "audits" / "a", seed=1)
+    assert [path.name for path in tmp_path.rglob("*")] == ["thesis.txt"]
+
+
+def test_whatever_a_scheme_is_called_all_stays_in_the_folder(faces: Samples, tmp_path: Path) -> None:
+    audit(asked(faces, schemes={"a/../../b": Mixup()}), tmp_path / "audits" / "a", seed=1, keep=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["audits"]
+    assert [path.name for path in (tmp_path / "audits").iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "audits" / "a" / "work" / "schemes").iterdir()] == ["a-..-..-b"]

@@ -2,15 +2,18 @@
 
 import json
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from hideseek.audit.store import opened, slug
+from hideseek.audit.store import Part, PartKind, opened, path_name
 from hideseek.errors import BadInput
 from hideseek.records.result import Proof
 
+X = Part(PartKind.RESULT, "mixup", "x")
+TRAINING = Part(PartKind.TRAINING)
 ASKED = {"schemes": {"mixup": {"k": 2}}, "rounds": 3}
 
 
@@ -19,14 +22,14 @@ def test_a_part_is_done_once(tmp_path: Path) -> None:
 
     def make() -> tuple[Proof, ...]:
         made.append(1)
-        return (Proof("noise", True, "At chance."),)
+        return (Proof("noise", passed=True),)
 
     with opened(tmp_path / "a", ASKED, resume=False) as store:
-        assert not store.has("mixup/x")
-        first = store.part("mixup/x", tuple[Proof, ...], make)
-        assert store.has("mixup/x")
+        assert not store.has(X)
+        first = store.part(X, tuple[Proof, ...], make)
+        assert store.has(X)
     with opened(tmp_path / "a", ASKED, resume=True) as store:
-        assert store.part("mixup/x", tuple[Proof, ...], make) == first
+        assert store.part(X, tuple[Proof, ...], make) == first
     assert made == [1]
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
 
@@ -34,7 +37,7 @@ def test_a_part_is_done_once(tmp_path: Path) -> None:
 def test_what_is_at_work_is_removed_at_the_end_unless_kept(tmp_path: Path) -> None:
     for keep in (True, False):
         with opened(tmp_path / str(keep), ASKED, resume=False) as store:
-            store.part("x", float, lambda: 1.5)
+            store.part(TRAINING, float, lambda: 1.5)
             store.finish(keep=keep)
         assert (tmp_path / str(keep) / "work").exists() == keep
 
@@ -42,7 +45,7 @@ def test_what_is_at_work_is_removed_at_the_end_unless_kept(tmp_path: Path) -> No
 def test_folders_that_may_not_be_taken(tmp_path: Path) -> None:
     with opened(tmp_path / "begun", ASKED, resume=False):
         pass
-    for folder, words in (("begun", "was begun in .* --resume"), ("other", "exists already")):
+    for folder, words in (("begun", "was begun in .*: resume it"), ("other", "exists already")):
         (tmp_path / "other").mkdir(exist_ok=True)
         (tmp_path / "other" / "thesis.txt").write_text("mine")
         with pytest.raises(BadInput, match=words), opened(tmp_path / folder, ASKED, resume=False):
@@ -71,15 +74,37 @@ def test_two_audits_cannot_share_a_folder(tmp_path: Path) -> None:
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
     with opened(tmp_path / "a", ASKED, resume=False) as store:
-        store.part("x", float, lambda: 1.5)
-        (tmp_path / "a" / "work" / "x.json").write_text("{")
-        with pytest.raises(BadInput, match=r"x\.json is damaged: remove it"):
-            store.part("x", float, lambda: 1.5)
+        store.part(TRAINING, float, lambda: 1.5)
+        (tmp_path / "a" / "work" / "training.json").write_text("{")
+        with pytest.raises(BadInput, match=r"training\.json is damaged: remove it"):
+            store.part(TRAINING, float, lambda: 1.5)
     for text in ("[1", "[]", json.dumps("no")):
         (tmp_path / "a" / "audit.json").write_text(text)
         with pytest.raises(BadInput, match=r"damaged|begun with other"), opened(tmp_path / "a", ASKED, resume=True):
             pass
 
 
-def test_keys_become_paths() -> None:
-    assert slug("singularized-mixup:tau=1e-4/mixup-pairs") == "singularized-mixup-tau-1e-4/mixup-pairs"
+def test_names_become_paths_and_parts_of_different_kinds_do_not_meet() -> None:
+    assert path_name("singularized-mixup:tau=1e-4") == "singularized-mixup-tau-1e-4"
+    with tempfile.TemporaryDirectory() as place, opened(Path(place) / "a", ASKED, resume=False) as store:
+        parts = [Part(kind, scheme, attack) for kind in PartKind for scheme in ("", "accuracy") for attack in ("", "b")]
+        assert len({store.path(part) for part in parts if part.scheme or not part.attack}) == 3 * len(PartKind)
+
+
+@pytest.mark.parametrize("name", ["..", "../..", ".", "", "/", "-x", ".hidden", "\0", "a" * 200])
+def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
+    with pytest.raises(BadInput, match="cannot be called"):
+        path_name(name)
+
+
+def test_nothing_outside_is_removed(tmp_path: Path) -> None:
+    """A link in the place of a scheme's folder leads to somebody's thesis, which stays."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    with opened(tmp_path / "a", ASKED, resume=False) as store:
+        folder = store.scheme_folder("mixup")
+        folder.parent.mkdir(parents=True)
+        folder.symlink_to(tmp_path / "mine")
+        with pytest.raises(BadInput, match="is a link to another place"):
+            store.clear("mixup")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"

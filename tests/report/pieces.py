@@ -7,7 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hideseek.records.result import AttackResult, Curve, Exhibit, Figure, Panel, Proof, Range
+from hideseek.records import Contents
+from hideseek.records.result import (
+    AttackResult,
+    Curve,
+    Exhibit,
+    Figure,
+    Harm,
+    Outcome,
+    Panel,
+    Proof,
+    Range,
+    WeakCase,
+)
 
 SIDE = 25
 NASTY = """<b>&"'</b><script>alert(1)</script>"""
@@ -28,45 +40,49 @@ def portrait(number: int) -> NDArray[np.uint8]:
 def figure(metric: str = "fitted-ssim", mean: float = 0.84, baseline: float = 0.31, **changes: Any) -> Figure:
     """How an attack did, with an interval of ± 0.03; it beats its baseline where the interval does."""
     values: dict[str, Any] = {
-        "kind": "Reconstruction",
-        "claim": 0,
+        "claim": "reconstruction",
+        "number": 0,
         "unit": "",
         "higher_is_better": True,
-        "meaning": "structural similarity once brightness and contrast are set to fit the truth",
+        "meaning": "structural similarity once brightness and contrast are set to fit the ground truth",
+        "finding": "SSIM {value} against {baseline} for {name}",
         "found": Range(mean, mean - 0.03, mean + 0.03, 160),
         "baselines": {"mean image": baseline, "random image of the class": baseline / 2},
         "best_baseline": "mean image",
         "advantage": Range(mean - baseline, mean - baseline - 0.04, mean - baseline + 0.04, 160),
         "p_value": 0.0 if mean > baseline + 0.03 else 0.41,
-        "decisive": True,
+        "harm": Harm.LIKENESS,
         "beats": mean > baseline + 0.03,
     }
     return Figure(metric=metric, **values | changes)
 
 
 def curve(log_x: bool = True) -> Curve:
-    """How many are caught at how many false alarms, far better than by chance."""
+    """The true positive rate at each false positive rate, far better than by chance."""
     x = tuple(float(each) for each in np.geomspace(1e-3, 1, 40))
     label = "pairs of rows with a common image that are found"
-    return Curve("Rows that share an image", "false alarms", label, x, tuple(each**0.2 for each in x), x, log_x)
+    return Curve("Rows that share an image", "false positive rate", label, x, tuple(each**0.2 for each in x), x, log_x)
 
 
-def tried(attack: str, **changes: Any) -> AttackResult:
+def attacked(attack: str, **changes: Any) -> AttackResult:
     """One attack, which resisted unless told otherwise."""
     values: dict[str, Any] = {
         "summary": "Find rows that share an image, average them, take the mixtures apart.",
         "source": "InstaHide §2.1; the last step is ours",
         "threat": "outsider",
-        "knew": "the encodings in their random order, and the scheme",
-        "outcome": "resisted",
-        "sentence": "No better than mean image: fitted-ssim 0.30 (0.27 to 0.33), baseline 0.31.",
-        "harm": 0,
+        "contents": Contents("encoding", 3200, labelled=True),
+        "given": (),
+        "outcome": Outcome.RESISTED,
+        "harm": Harm.NOTHING,
         "settings": {"steps": 200, "rate": 0.1, "layers": [64, 128], "white": True},
         "allowed": 120.0,
         "seconds": 42.5,
         "memory": 312 * 2**20,
         "figures": (figure(mean=0.3),),
-        "proofs": (Proof("planted", True, "It breaks a weak case."), Proof("noise", True, "On noise it is at chance.")),
+        "proofs": (
+            Proof("weak case", True, WeakCase("Mixup", 48, 10), (figure(),)),
+            Proof("noise", True, None, (figure(mean=0.3),)),
+        ),
     }
     return AttackResult(attack=attack, **values | changes)
 
@@ -88,5 +104,6 @@ def exhibits(folder: Path, name: str) -> tuple[Exhibit, ...]:
             if file != MISSING:
                 Image.fromarray(pixels).save(pictures / file)
             panels.append(Panel(label, file, label != "what was shared"))
-        shown.append(Exhibit(kind, f"image {number}: correlation 0.9{number}", tuple(panels)))  # type: ignore[arg-type]
+        value = 0.9 + number / 100
+        shown.append(Exhibit(kind, "image", number, "correlation", value, "", tuple(panels)))  # type: ignore[arg-type]
     return tuple(shown)

@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from hideseek.records.result import DatasetSummary, Flag, Provenance, Result, Stage
+from hideseek.records.result import (
+    DatasetSummary,
+    Flag,
+    FlagKind,
+    Provenance,
+    Result,
+    Stage,
+    StepKey,
+    StepKind,
+)
 from report.pieces import NASTY, SIDE
 from report.schemes import LONG, THREATS, cross, mixup, noise, singularized, trained
 
@@ -10,26 +19,28 @@ from report.schemes import LONG, THREATS, cross, mixup, noise, singularized, tra
 def sample(folder: Path) -> Result:
     """Give a result of four schemes and all outcomes, and write its pictures into a folder."""
     return Result(
-        format=1,
+        format=2,
         private=DatasetSummary("faces", 160, (3, SIDE, SIDE), 40, "channel"),
         public=DatasetSummary("photos", 400, (3, SIDE, SIDE), 0, "channel", 2),
         own=None,
         trained_on=DatasetSummary("the private images", 128, (3, SIDE, SIDE), 40, "channel"),
-        why_no_accuracy="",
+        why_no_accuracy=None,
         tested_on=1000,
         vanilla=trained(0.733),
         threats=THREATS,
         schemes=(mixup(folder), cross(), noise(), singularized()),
         plan=(
-            Stage("train", 200, 180.5),
-            Stage("mixup: mixup-pairs", 60, 42.5),
-            Stage("advice", 30, None, "left out: no time was left"),
+            Stage(StepKey(StepKind.ACCURACY), 200, 180.5),
+            Stage(StepKey(StepKind.ATTACK, "mixup", "mixup-pairs"), 60, 42.5),
+            Stage(StepKey(StepKind.ADVICE, "mixup"), 30, None, left_out=True),
         ),
         flags=(
-            Flag("few images", "", "160 images are few: intervals are wide."),
-            Flag("out of time", f"{LONG}/average-search", f"It failed, so nothing is known: {NASTY}"),
-            Flag("withheld", "mixup", "An attack did not pass its proofs."),
-            Flag("unknown subject", "no-such-scheme", "A subject that the page does not have is text."),
+            Flag(FlagKind.REPRODUCIBLE, facts={"seed": 7}),
+            Flag(FlagKind.FAILED, LONG, "average-search"),
+            Flag(FlagKind.FAILED, LONG, "demask"),
+            Flag(FlagKind.FAILED, NASTY, "average-search"),
+            Flag(FlagKind.WITHHELD, LONG, "demask"),
+            Flag(FlagKind.FEW_IMAGES, "no-such-scheme", "no-such-attack", {"images": 6}),
         ),
         provenance=Provenance(
             "2026-11-16 13:24:14 UTC",

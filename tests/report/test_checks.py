@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hideseek.records.result import AttackResult, Effective, Figure, Range, Result, SchemeResult
+from hideseek.records import Effective
+from hideseek.records.result import AttackResult, Figure, Outcome, Range, Result, SchemeResult, Threat
+from hideseek.report import sentences
 from hideseek.report.checks import flags
+from report import pieces
 from report.results import sample
 
 
@@ -14,7 +17,7 @@ from report.results import sample
 def sound(tmp_path: Path) -> Result:
     """An audit of one scheme, with an attack by an outsider that resisted, about which there is nothing to say."""
     result = sample(tmp_path)
-    scheme = replace(result.schemes[0], attacks=(tried("a", "outsider"),), effective=(), advice=())
+    scheme = replace(result.schemes[0], attacks=(attacked("a", "outsider"),), effective=(), advice=())
     assert result.public is not None
     return replace(
         result,
@@ -29,17 +32,15 @@ def sound(tmp_path: Path) -> Result:
 def figure(mean: float = 0.5, images: int = 50, advantage: float = 0.01, metric: str = "fitted-ssim") -> Figure:
     found = Range(mean, mean - 0.02, mean + 0.02, images)
     better = Range(advantage, advantage - 0.02, advantage + 0.02, images)
-    return Figure(
-        metric, "Reconstruction", 0, "", True, "", found, {"mean image": 0.4}, "mean image", better, 0.2, True, False
-    )
+    return pieces.figure(metric, found=found, baselines={"mean image": 0.4}, advantage=better, p_value=0.2, beats=False)
 
 
-def tried(attack: str, threat: str, *figures: Figure) -> AttackResult:
-    return AttackResult(attack, "", "", threat, "", "resisted", "", 0, {}, 1.0, 1.0, 0, figures or (figure(),))
+def attacked(attack: str, threat: str, *figures: Figure) -> AttackResult:
+    return pieces.attacked(attack, threat=threat, figures=figures or (figure(),))
 
 
 def found(result: Result) -> list[tuple[str, str]]:
-    return [(flag.check, flag.subject) for flag in flags(result)]
+    return [(part.kind.value, part.subject) for part in sentences.flags(flags(result))]
 
 
 def with_scheme(result: Result, **changes: object) -> Result:
@@ -54,20 +55,22 @@ def test_a_sound_audit_has_no_flags(sound: Result) -> None:
 def test_a_seed(sound: Result) -> None:
     seeded = replace(sound, provenance=replace(sound.provenance, seed=7))
     assert found(seeded) == [("reproducible", "")]
-    assert "the seed 7" in flags(seeded)[0].sentence
+    assert "the seed 7" in sentences.flag(flags(seeded)[0])
 
 
 def test_public_or_own_images_among_the_private_ones(sound: Result) -> None:
     assert sound.public is not None
     public = replace(sound.public, overlap=3)
-    assert found(replace(sound, public=public)) == [("overlap", "")]
-    assert found(replace(sound, own=public)) == [("overlap", "")]
+    mixed, own = replace(sound, public=public), replace(sound, own=public)
+    assert found(mixed) == found(own) == [("overlap", "")]
+    assert "3 of the 400 public images are private images" in sentences.flag(flags(mixed)[0])
+    assert "3 of the 400 images of the attacker's own are private images" in sentences.flag(flags(own)[0])
 
 
 def test_few_images(sound: Result) -> None:
     name = sound.schemes[0].name
     assert found(replace(sound, private=replace(sound.private, images=10))) == [("few images", "")]
-    few = with_scheme(sound, attacks=(tried("a", "outsider", figure(images=6)),))
+    few = with_scheme(sound, attacks=(attacked("a", "outsider", figure(images=6)),))
     assert found(few) == [("few images", f"{name}/a")]
 
 
@@ -85,34 +88,63 @@ def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:
     assert found(with_scheme(sound, effective=(same,))) == []
     wrong = with_scheme(sound, effective=(other,))
     assert found(wrong) == [("effective value", name)]
-    assert "stated as 1e-06 and comes to 2.2" in flags(wrong)[0].sentence
+    assert "stated as 1e-06 and comes to 2.2" in sentences.flag(flags(wrong)[0])
 
 
 def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:
     name = sound.schemes[0].name
     sure = replace(figure(0.9, advantage=0.5), beats=True)
-    attacks = (replace(tried("weak", "outsider", sure), outcome="broken"), tried("strong", "linked", figure(0.5)))
+    attacks = (
+        replace(attacked("weak", "outsider", sure), outcome=Outcome.BROKEN),
+        attacked("strong", "linked", figure(0.5)),
+    )
     assert found(with_scheme(sound, attacks=attacks)) == [("weaker beats stronger", f"{name}/strong")]
+    (raised,) = flags(with_scheme(sound, attacks=attacks))
+    assert sentences.flag(raised).startswith("weak knows less than strong and beats it (fitted-ssim 0.90 against 0.50)")
     sure = replace(figure(0.51, advantage=0.04), beats=True)  # the intervals of the two advantages overlap
-    near = (replace(tried("weak", "outsider", sure), outcome="broken"), tried("strong", "linked", figure(0.5)))
+    near = (
+        replace(attacked("weak", "outsider", sure), outcome=Outcome.BROKEN),
+        attacked("strong", "linked", figure(0.5)),
+    )
     assert found(with_scheme(sound, attacks=near)) == []
 
 
-def test_an_attack_that_may_be_better_than_its_floor(sound: Result) -> None:
+def test_attackers_who_know_different_things_are_not_compared(sound: Result) -> None:
     name = sound.schemes[0].name
-    near = tried("a", "outsider", figure(advantage=0.05))
-    assert found(with_scheme(sound, attacks=(near,))) == [("not beyond doubt", f"{name}/a")]
+    sure = replace(figure(0.9, advantage=0.5), beats=True)
+    attacks = (
+        replace(attacked("one", "server", sure), outcome=Outcome.BROKEN),
+        attacked("other", "client", figure(0.5)),
+    )
+    server, client = Threat("server", "", "", ("updates",)), Threat("client", "", "", ("models",))
+    scheme = replace(sound.schemes[0], attacks=attacks)
+    assert found(replace(sound, threats=(server, client), schemes=(scheme,))) == []
+    more = replace(client, gives=("models", "updates"))
+    assert found(replace(sound, threats=(more, server), schemes=(scheme,))) == [
+        ("weaker beats stronger", f"{name}/other")
+    ]
+    equal = replace(client, gives=("updates",))
+    assert found(replace(sound, threats=(server, equal), schemes=(scheme,))) == []
 
 
-def test_an_attack_under_its_floor(sound: Result) -> None:
+def test_an_attack_that_may_be_better_than_its_baseline(sound: Result) -> None:
     name = sound.schemes[0].name
-    under = tried("a", "outsider", figure(0.3, advantage=-0.1))
+    near = attacked("a", "outsider", figure(advantage=0.05))
+    assert found(with_scheme(sound, attacks=(near,))) == [("not significant", f"{name}/a")]
+
+
+def test_an_attack_under_its_baseline(sound: Result) -> None:
+    name = sound.schemes[0].name
+    under = attacked("a", "outsider", figure(0.3, advantage=-0.1))
     assert found(with_scheme(sound, attacks=(under,))) == [("under its baseline", f"{name}/a")]
-    assert found(with_scheme(sound, attacks=(replace(under, outcome="broken"),))) == []  # something else broke it
+    assert found(with_scheme(sound, attacks=(replace(under, outcome=Outcome.BROKEN),))) == []  # something else broke it
 
 
 def test_attacks_that_say_nothing(sound: Result) -> None:
     name = sound.schemes[0].name
-    lost = [replace(tried(each, "outsider"), outcome="failed", figures=()) for each in "ab"]
-    doubted = replace(tried("c", "outsider"), outcome="withheld", figures=())
+    lost = [replace(attacked(each, "outsider"), outcome=Outcome.FAILED, figures=()) for each in "ab"]
+    doubted = replace(attacked("c", "outsider"), outcome=Outcome.WITHHELD, figures=())
     assert found(with_scheme(sound, attacks=(*lost, doubted))) == [("failed", name), ("withheld", f"{name}/c")]
+    raised = flags(with_scheme(sound, attacks=(*lost, doubted)))
+    assert [flag.attack for flag in raised] == ["a", "b", "c"]
+    assert sentences.flags(raised)[0].sentence.startswith("a and b did not run to the end")

@@ -25,7 +25,7 @@ def test_written_and_read_back(tmp_path: Path) -> None:
     write_result(result, tmp_path)
     assert read_result(tmp_path) == result
     assert read_result(tmp_path / "result.json") == result
-    assert (tmp_path / "result.json").read_text("utf-8").startswith('{\n "format": 1,')
+    assert (tmp_path / "result.json").read_text("utf-8").startswith('{\n "format": 2,')
 
 
 def test_what_has_a_default_may_be_left_out(tmp_path: Path) -> None:
@@ -47,12 +47,30 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a truth for a number": (lambda about: about.update(tested_on=True), "tested_on: "),
     "a share for a count": (lambda about: about.update(tested_on=1.5), "tested_on: "),
     "an outcome of its own": (lambda about: _attack(about).update(outcome="safe"), "outcome: "),
-    "a number that is none": (lambda about: _attack(about).update(seconds=float("nan")), "seconds: not a number"),
-    "a number without end": (lambda about: _attack(about)["settings"].update(rate=float("inf")), "rate: not a number"),
-    "a huge number": (lambda about: _attack(about).update(memory=10**400), "memory: not a number"),
-    "half a letter": (lambda about: about.update(why_no_accuracy="\ud800"), "the whole: "),
+    "a number that is none": (lambda about: _attack(about).update(seconds=float("nan")), "NaN is not a number"),
+    "a number without end": (
+        lambda about: _attack(about)["settings"].update(rate=float("inf")),
+        "Infinity is not a number",
+    ),
+    "a huge number": (lambda about: _attack(about).update(memory=10**400), "is not a number that can be drawn"),
+    "a number too large to draw": (lambda about: _attack(about).update(seconds=1e100), "1e+100 is not a number"),
+    "half a letter": (lambda about: _attack(about).update(source="\ud800"), "the whole: "),
+    "a harm of its own": (lambda about: _attack(about).update(harm="none"), "harm: "),
+    "a flag without its facts": (
+        lambda about: about["flags"].append({"kind": "reproducible"}),
+        "the flag 'reproducible' lacks a fact",
+    ),
+    "a flag with facts of another kind": (
+        lambda about: about["flags"].append({"kind": "few images", "facts": {"images": "many"}}),
+        "the flag 'few images' lacks a fact",
+    ),
+    "a refusal without its facts": (
+        lambda about: _attack(about).update(refusal={"reason": "too-few-rows", "facts": {"given": 3}}),
+        "the refusal 'too-few-rows' lacks a fact",
+    ),
+    "a reason of its own": (lambda about: _attack(about).update(refusal={"reason": "lazy"}), "refusal.reason: "),
     "a list": (lambda about: about.update(private=[1]), "private: "),
-    "a format of the past": (lambda about: about.update(format=0), "format: "),
+    "a format that is no number": (lambda about: about.update(format="2"), "format: "),
     "a picture elsewhere": (
         lambda about: _attack(about)["exhibits"][0]["panels"][0].update(file="../a.png"),
         "picture",
@@ -89,13 +107,19 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     write_result(sample(tmp_path), tmp_path)
     path = tmp_path / "result.json"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(BadInput, match=r"cut short.*--resume"):
+    with pytest.raises(BadInput, match=r"cut short.*run the audit again"):
         read_result(tmp_path)
 
 
 def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text('{"format": 2, "news": true}')
-    with pytest.raises(BadInput, match=r"format 2.*update hideseek"):
+    (tmp_path / "result.json").write_text('{"format": 3, "news": true}')
+    with pytest.raises(BadInput, match=r"format 3.*update hideseek"):
+        read_result(tmp_path)
+
+
+def test_an_older_format_asks_for_another_audit(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"format": 1, "unlearnt": ""}')
+    with pytest.raises(BadInput, match=r"format 1 of an older version of hideseek: run the audit again\.$"):
         read_result(tmp_path)
 
 
@@ -133,5 +157,8 @@ def test_names_that_leave_the_folder() -> None:
 
 def test_the_schema_in_the_documentation_is_the_one_that_is_checked() -> None:
     assert json.loads((FIRST / "docs" / "result.schema.json").read_text("utf-8")) == schema()
-    assert schema()["additionalProperties"] is False
-    assert schema()["version"] == 1
+    parts = [schema(), *schema()["$defs"].values()]
+    records = [part for part in parts if part["type"] == "object"]
+    assert len(records) > 25
+    assert all(part["additionalProperties"] is False for part in records)
+    assert schema()["version"] == 2

@@ -8,11 +8,11 @@ import torch
 from blake3 import blake3
 
 from hideseek.audit.provenance import without_folders
-from hideseek.audit.store import slug
+from hideseek.audit.store import path_name
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, MixingEncoder, Samples
-from hideseek.records.result import DatasetSummary
+from hideseek.records import Attack, Encoder, MixingEncoder, Samples
+from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
 from hideseek.seek import ATTACKS
 
 CHUNK = 1024  # images that are looked at together
@@ -36,7 +36,7 @@ class Question:
 
     private: Samples
     """Normalised, as they would be mixed."""
-    schemes: Mapping[str, MixingEncoder]
+    schemes: Mapping[str, Encoder]
     """By the names that the report calls them."""
     public: Samples | None = None
     """What the cross schemes mix in."""
@@ -49,18 +49,19 @@ class Question:
     """Seconds for the whole audit, about."""
     learning: Learning | None = None
     """What to measure accuracies on; None: none are measured."""
-    why_no_accuracy: str = ""
-    """Why not."""
+    why_no_accuracy: NoAccuracy | None = None
+    """Why not, where there is nothing to measure them on."""
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where the sets came from, for the report: private, public, own."""
 
     def __post_init__(self) -> None:
         if not self.schemes:
             raise BadInput("name a scheme to audit, such as mixup.")
-        if len({slug(name) for name in self.schemes}) < len(self.schemes):
-            raise BadInput("two schemes have names that are alike but for punctuation: give them names of their own.")
         if not self.attacks:
             raise BadInput("name an attack to run, or all.")
+        for kind, names in (("schemes", self.schemes), ("attacks", self.attacks)):
+            if len({path_name(name) for name in names}) < len(names):
+                raise BadInput(f"two {kind} have names that are alike but for punctuation: give them other names.")
         if self.rounds < 1:
             raise BadInput(f"every image is hidden in one round or more, not in {self.rounds}.")
         for start in range(0, len(self.private), CHUNK):
@@ -69,32 +70,37 @@ class Question:
         if not 0 < self.budget < float("inf"):
             raise BadInput(f"the budget must be some seconds, not {self.budget}.")
 
-    def mixed_in(self, scheme: MixingEncoder) -> Samples | None:
+    @property
+    def trainable(self) -> dict[str, MixingEncoder]:
+        """Give the schemes whose releases a model can be trained on."""
+        return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, MixingEncoder)}
+
+    def public_for(self, scheme: Encoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""
-        return self.public if scheme.images_per_row.public else None
+        return self.public if scheme.mixes_public else None
 
 
-def learning_from(private: Samples, chance: Randomness, public: Samples | None = None) -> tuple[Learning | None, str]:
+def learning_from(
+    private: Samples, chance: Randomness, public: Samples | None = None
+) -> tuple[Learning | None, NoAccuracy | None]:
     """Hold some of the private images out to test with; where nothing can be learnt from them, say why."""
     if private.labels.shape[1] == 0:
-        return None, "the images have no labels, so there is nothing to learn."
+        return None, NoAccuracy(NoAccuracyKind.NO_LABELS)
     counts = torch.bincount(private.labels.argmax(1), minlength=1)
     if int((counts > 0).sum()) < FEWEST:
-        return None, "there is one class only, so there is nothing to learn."
+        return None, NoAccuracy(NoAccuracyKind.ONE_CLASS)
     if int((counts >= FEWEST).sum()) < FEWEST:
-        return None, "fewer than two classes have two images, one to learn from and one to test with."
+        return None, NoAccuracy(NoAccuracyKind.TOO_FEW_IMAGES)
     held = torch.zeros(len(private), dtype=torch.bool)
     for members in ((private.labels.argmax(1) == number).nonzero()[:, 0] for number in range(len(counts))):
         share = max(1, len(members) // TESTED) if len(members) >= FEWEST else 0
         held[members[chance.permutation(len(members))[:share]]] = True
     train, test = private.take((~held).nonzero()[:, 0]), private.take(held.nonzero()[:, 0])
-    return Learning(train, test, public, "the private images"), ""
+    return Learning(train, test, public, "the private images"), None
 
 
-def described(samples: Samples | None, address: str, private: Samples | None = None) -> DatasetSummary | None:
-    """Describe a set in words and numbers, and count how many of its images are private ones too."""
-    if samples is None:
-        return None
+def summary(samples: Samples, address: str, private: Samples | None = None) -> DatasetSummary:
+    """Describe a set in numbers, and count how many of its images are private ones too."""
     overlap = 0 if private is None else shared_images(samples, private)
     return DatasetSummary(
         without_folders(address),

@@ -1,6 +1,5 @@
 """The audit: hide, learn, attack, judge and report. The one place where release, evidence and secret meet."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,21 +10,21 @@ from typing import Any
 from blake3 import blake3
 
 from hideseek.audit.findings.verdicts import verdicts, worst_first
-from hideseek.audit.known import bound, effective, known
+from hideseek.audit.planning.clock import Clock, WallClock
 from hideseek.audit.planning.plan import Plan, make_plan
-from hideseek.audit.planning.steps import Steps
 from hideseek.audit.provenance import provenance
-from hideseek.audit.question import Question, described
+from hideseek.audit.question import Question, summary
+from hideseek.audit.steps import StepRunner
 from hideseek.audit.store import opened
-from hideseek.audit.threats import THREATS
+from hideseek.audit.threats import THREATS, threats_to
 from hideseek.errors import BadInput
 from hideseek.files import content
 from hideseek.hide.files.release_files import digest
 from hideseek.hide.files.schemes import to_json
-from hideseek.records import MixingEncoder, Samples
-from hideseek.records.result import FORMAT, Accuracy, Result, SchemeResult
+from hideseek.records import Encoder, Samples
+from hideseek.records.result import FORMAT, Accuracy, NoAccuracy, NoAccuracyKind, Outcome, Result, SchemeResult
 from hideseek.report.checks import flags
-from hideseek.report.page.page import write_page
+from hideseek.report.page import write_page
 from hideseek.report.result_files import write_result
 from hideseek.seek import settings
 
@@ -41,6 +40,7 @@ def audit(
     keep: bool = False,
     command: str = "",
     tell: Callable[[str], None] = lambda _: None,
+    clock: Clock | None = None,
 ) -> Result:
     """Say what leaks from images that are shared in these ways, and what it costs; write result.json and report.html.
 
@@ -50,15 +50,15 @@ def audit(
     plan = plan or make_plan(question)
     asked = _asked(question, seed)
     with opened(folder, asked, resume=resume) as store:
+        runner = StepRunner(question, plan, store, seed, clock or WallClock(), tell)
         try:
-            result = _result(Steps(question, plan, store, seed, tell), asked, command)
+            result = _result(runner, asked, command)
             write_result(result, folder)
             write_page(result, folder, show_private=show_private)
         except KeyboardInterrupt:
-            said = "stopped; what is done is kept: go on with the same command and --resume."
-            raise KeyboardInterrupt(said) from None
+            raise KeyboardInterrupt("stopped; what is done is kept: resume the audit to go on.") from None
         except BadInput as mistake:
-            said = f"{str(mistake).rstrip('.')}; earlier steps are kept: go on with --resume."
+            said = f"{str(mistake).rstrip('.')}; earlier steps are kept: resume the audit to go on."
             raise BadInput(said) from None
         store.finish(keep=keep)
     return result
@@ -85,39 +85,41 @@ def _labels(samples: Samples) -> str:
     return blake3(content(samples.labels.cpu().numpy())).hexdigest()
 
 
-def _result(steps: Steps, asked: Mapping[str, Any], command: str) -> Result:
+def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Result:
     """Take all steps that are not done yet, and put together what they came to; training takes what time is left."""
-    question, began = steps.question, datetime.now(UTC).isoformat(timespec="seconds")
-    attacked = {name: _audited(steps, name, scheme) for name, scheme in question.schemes.items()}
-    how = steps.training_plan()
-    learning, why_no_accuracy = question.learning, question.why_no_accuracy
+    question, began = runner.question, datetime.now(UTC).isoformat(timespec="seconds")
+    attacked = {name: _attacked(runner, name, scheme) for name, scheme in question.schemes.items()}
+    against = {verdict.threat for scheme in attacked.values() for verdict in scheme.verdicts}
+    how, learning, reason = runner.training_plan(), question.learning, question.why_no_accuracy
     if learning is not None and how is None:
-        learning, why_no_accuracy = None, "the budget left no time to train: give a larger --budget."
+        learning, reason = None, NoAccuracy(NoAccuracyKind.NO_TIME)
     learnt: dict[str, Accuracy] = {}
     if how is not None:
-        learnt[""] = steps.accuracy("vanilla", None, how)
-        learnt |= {name: steps.accuracy(name, scheme, how) for name, scheme in question.schemes.items()}
-    schemes = tuple(_with_accuracy(scheme, learnt.get(""), learnt.get(name)) for name, scheme in attacked.items())
-    private = described(question.private, question.addresses.get("private", ""))
-    assert private is not None  # noqa: S101 (a question has private images)
+        for name, scheme in {"": None, **question.trainable}.items():
+            learnt[name] = runner.accuracy(name, scheme, how)
+    addresses, private = question.addresses, question.private
+
+    def beside(samples: Samples | None, name: str) -> Any:
+        return None if samples is None else summary(samples, addresses.get(name, ""), private)
+
     result = Result(
         format=FORMAT,
-        private=private,
-        public=described(question.public, question.addresses.get("public", ""), question.private),
-        own=described(question.own, question.addresses.get("own", ""), question.private),
-        trained_on=described(learning.train, learning.address) if learning else None,
-        why_no_accuracy=why_no_accuracy,
+        private=summary(private, addresses.get("private", "")),
+        public=beside(question.public, "public"),
+        own=beside(question.own, "own"),
+        trained_on=summary(learning.train, learning.address) if learning else None,
+        why_no_accuracy=None if learning else reason or NoAccuracy(NoAccuracyKind.NOT_ASKED),
         tested_on=len(learning.test) if learning else 0,
         vanilla=learnt.get(""),
-        threats=THREATS,
-        schemes=schemes,
-        plan=steps.stages(),
+        threats=tuple(threat for threat in THREATS if threat.name in against),
+        schemes=tuple(_with_accuracy(scheme, learnt.get(""), learnt.get(name)) for name, scheme in attacked.items()),
+        plan=runner.stages(),
         flags=(),
         provenance=provenance(
             began,
-            time.monotonic() - steps.started,
+            runner.clock.now() - runner.started,
             command,
-            steps.seed,
+            runner.seed,
             question.budget,
             {"rounds": question.rounds, "attacks": list(question.attacks), "schemes": asked["schemes"]},
         ),
@@ -130,29 +132,28 @@ def _with_accuracy(scheme: SchemeResult, vanilla: Accuracy | None, own: Accuracy
     return replace(scheme, accuracy=own, lost=lost)
 
 
-def _audited(steps: Steps, name: str, scheme: MixingEncoder) -> SchemeResult:
+def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
     """Hide, attack, and sum up one scheme."""
-    question = steps.question
-    release, secret = steps.hidden(name, scheme)
-    filled = release.scheme
-    assert isinstance(filled, MixingEncoder)  # noqa: S101 (a release of ours)
-    facts = effective(release, secret, steps.chance(f"effective {name}"))
-    tried = tuple(steps.attack(name, attack, scheme, release, secret) for attack in question.attacks)
-    said = verdicts(tried, THREATS, bound(filled, facts))
-    weakest = next((verdict.by for verdict in said if verdict.outcome == "broken"), "")  # the attacker to repair first
-    labelled = question.private.labels.shape[1] > 0
+    question = runner.question
+    release, secret = runner.hidden(name, scheme)
+    used = release.encoder
+    facts = used.effective(release, secret, runner.chance(f"effective {name}"))
+    results = tuple(runner.attack(name, attack, scheme, release, secret) for attack in question.attacks)
+    said = verdicts(results, threats_to(type(release)))
+    weakest = next((verdict.by for verdict in said if verdict.outcome is Outcome.BROKEN), "")  # the first to repair
     return SchemeResult(
         name=name,
         summary=(type(scheme).__doc__ or "").partition("\n")[0],
-        mechanism=to_json(scheme)["mechanism"],
-        parameters={key: value for key, value in to_json(filled).items() if key != "mechanism"},
+        mechanism=scheme.mechanism,
+        parameters={key: value for key, value in to_json(used).items() if key != "mechanism"},
         rounds=question.rounds,
-        rows=len(release.encoded),
+        items=secret.items,
         accuracy=None,
         lost=None,
         verdicts=said,
-        attacks=worst_first(tried),
-        known=known(scheme, question.rounds, labelled=labelled, seeded=steps.seed is not None),
-        advice=steps.advice(name, scheme, next((each for each in tried if each.attack == weakest), None)),
+        attacks=worst_first(results),
+        known=scheme.known(question.rounds, labelled=question.private.labels.shape[1] > 0),
+        advice=runner.advice(name, scheme, next((each for each in results if each.attack == weakest), None)),
         effective=facts,
+        bound=used.bound(facts),
     )

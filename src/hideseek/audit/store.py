@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,26 @@ from hideseek.files import explained, must_be_new, new_file
 T = TypeVar("T")
 ASKED, WORK, PICTURES = "audit.json", "work", "pictures"
 PRIVATE = 0o700  # the folder holds private images, and the truth behind releases while it is at work
+LONGEST = 120  # letters of a name: file systems allow 255 with what is added
+
+
+class PartKind(StrEnum):
+    """A kind of thing that an audit keeps when it is done; its name in the folder."""
+
+    RESULT = "result"
+    ADVICE = "advice"
+    PROOFS = "proofs"
+    ACCURACY = "accuracy"
+    TRAINING = "training"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Names a thing that is kept: its kind, and of which scheme and attack it is, where there are any."""
+
+    kind: PartKind
+    scheme: str = ""
+    attack: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,39 +51,49 @@ class Store:
         """Where the pictures of a report are; private ones too."""
         return self.folder / PICTURES
 
-    def place(self, key: str) -> Path:
-        """Give the place of a part that is at work, by its key: scheme/attack."""
-        return self.folder / WORK / slug(key)
+    def scheme_folder(self, scheme: str) -> Path:
+        """Give the folder of a scheme's release and truth while the audit is at work."""
+        return self.folder / WORK / "schemes" / path_name(scheme)
 
-    def has(self, key: str) -> bool:
+    def clear(self, scheme: str) -> None:
+        """Remove what a run that was killed left of a scheme's release."""
+        folder = self.scheme_folder(scheme)
+        work = (self.folder / WORK).resolve()
+        if folder.is_symlink() or not folder.resolve().is_relative_to(work):
+            raise BadInput(f"{folder} is a link to another place: remove it, and go on with the audit.")
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def has(self, part: Part) -> bool:
         """Tell whether a part is done."""
-        return self._file(key).is_file()
+        return self.path(part).is_file()
 
-    def part(self, key: str, kind: Any, make: Callable[[], T]) -> T:
+    def part(self, part: Part, kind: Any, make: Callable[[], T]) -> T:
         """Give a part that is done, or do it and keep it."""
-        path, adapter = self._file(key), TypeAdapter[T](kind)
+        path, adapter = self.path(part), TypeAdapter[T](kind)
         if path.is_file():
             try:
                 found: T = adapter.validate_json(path.read_bytes())
             except ValidationError:
-                raise BadInput(f"{path} is damaged: remove it, and go on with --resume.") from None
+                raise BadInput(f"{path} is damaged: remove it, and go on with the audit.") from None
             return found
         made = make()
         with new_file(path, mode=0o600) as file:
             file.write(adapter.dump_json(made, indent=1))
         return made
 
-    def forget(self, key: str) -> None:
+    def forget(self, part: Part) -> None:
         """Let a part be done again when the audit goes on."""
-        self._file(key).unlink(missing_ok=True)
+        self.path(part).unlink(missing_ok=True)
 
-    def _file(self, key: str) -> Path:
-        place = self.place(key)
-        return place.with_name(f"{place.name}.json")  # a key may have dots of its own
+    def path(self, part: Part) -> Path:
+        """Give the file of a part."""
+        names = [path_name(name) for name in (part.scheme, part.attack) if name]
+        *folders, name = [part.kind.value, *names]
+        return self.folder.joinpath(WORK, *folders, f"{name}.json")
 
     def finish(self, *, keep: bool) -> None:
         """Remove what was only needed on the way, the truth above all, unless it shall be kept."""
-        if not keep:
+        if not keep and not (self.folder / WORK).is_symlink():
             shutil.rmtree(self.folder / WORK, ignore_errors=True)
 
 
@@ -71,7 +102,7 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
     """Open a new folder for an audit, or one that was begun and is asked the same."""
     path = folder / ASKED
     if resume and not path.is_file():
-        raise BadInput(f"there is no audit to resume in {folder}: leave --resume out, or name another folder.")
+        raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
     if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
         raise BadInput(f"the audit in {folder} is finished: `hideseek report {folder}` makes its page again.")
     with explained(folder):
@@ -98,7 +129,7 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
 
 def _must_be_new(folder: Path) -> None:
     if (folder / ASKED).is_file() and not (folder / "result.json").is_file():
-        raise BadInput(f"an audit was begun in {folder}: go on with --resume, or choose another folder.")
+        raise BadInput(f"an audit was begun in {folder}: resume it, or choose another folder.")
     must_be_new(folder)
 
 
@@ -117,10 +148,16 @@ def _must_be_the_same(path: Path, asked: Mapping[str, Any]) -> None:
         )
 
 
-def slug(key: str) -> str:
-    """Give a key as a path: letters, digits, dots, dashes, and a slash between its parts.
+def path_name(name: str) -> str:
+    """Give a name as a part of a path: letters, digits, dots and dashes, beginning with a letter or a digit.
 
-    >>> slug("singularized-mixup:tau=1e-4/mixup-pairs")
-    'singularized-mixup-tau-1e-4/mixup-pairs'
+    >>> path_name("singularized-mixup:tau=1e-4")
+    'singularized-mixup-tau-1e-4'
     """
-    return "".join(letter if letter.isalnum() or letter in "/.-" else "-" for letter in key)
+    text = "".join(letter if letter.isalnum() or letter in ".-" else "-" for letter in name)
+    if not text[:1].isalnum() or len(text) > LONGEST:
+        raise BadInput(
+            f"a scheme or attack cannot be called {name[:LONGEST]!r}: begin its name with a letter or a digit, and keep"
+            f" it under {LONGEST} letters."
+        )
+    return text

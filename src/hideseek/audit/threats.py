@@ -1,57 +1,48 @@
-"""Who attacks: kinds of attackers by what they know, each of them knowing all that those before him know."""
+"""The attackers: each is named by the withheld fields of a release that he is given; they need not nest."""
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from hideseek.records import Attack, EncodedRelease
-from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records import Attack, Release
 from hideseek.records.result import Threat
+from hideseek.records.secret import Secret
+
+R = TypeVar("R", bound=Release)
 
 OUTSIDER = Threat(
     "outsider",
     "sees only what is shared",
-    "the encodings in their random order, their mixed labels, the scheme and its parameters, the public images that"
-    " were mixed in, and images of his own; no key, no private image, and not which rows are of one image",
+    "what is shared, in a random order, with its labels; the scheme and its parameters; the public images that were"
+    " mixed in; images of his own; no key, no private image, and not which rows are of one image",
 )
 LINKED = Threat(
     "linked",
     "also knows which rows are of one image",
-    "besides, for which private image each row was made, as whoever watches a party re-encode the same image may; not"
-    " what it was mixed with",
+    "besides, for which private image each row was made, as an observer of a party that re-encodes the same image may;"
+    " not what it was mixed with",
+    ("made_for",),
 )
 INFORMED = Threat(
     "informed",
     "also knows the mix",
-    "besides, which private images met in each row, and with what weights: labels show the weights wherever classes"
+    "besides, which private images are in each row, and with what weights: labels show the weights wherever classes"
     " differ, and Kerckhoffs' attacker is given the rest; no mask, no noise",
+    ("made_for", "sources", "weights"),
 )
 THREATS = (OUTSIDER, LINKED, INFORMED)
 
 
+def threats_to(release: type[Release]) -> tuple[Threat, ...]:
+    """Give the attackers of a kind of release: all that he may be given are fields that it withholds."""
+    return tuple(threat for threat in THREATS if set(threat.gives) <= set(release.withheld))
+
+
 def threat_of(attack: Attack[Any]) -> Threat:
-    """Give the weakest attacker who can run an attack."""
-    if "weights" in attack.needs:
-        return INFORMED
-    return LINKED if "sources" in attack.needs else OUTSIDER
+    """Give the weakest attacker who can run an attack: the one with fewest fields that cover what it needs."""
+    needed = set(attack.needs) & set(attack.sees.withheld)
+    able = [threat for threat in threats_to(attack.sees) if needed <= set(threat.gives)]
+    return min(able, key=lambda threat: len(threat.gives))
 
 
-def seen_by(threat: Threat, release: EncodedRelease, secret: MixingSecret) -> EncodedRelease:
+def seen_by(threat: Threat, release: R, secret: Secret) -> R:
     """Give a release with what this attacker knows besides."""
-    if threat == OUTSIDER:
-        return release
-    if threat == LINKED:
-        return replace(release, sources=secret.sources[:, :1])
-    return replace(release, sources=secret.sources, weights=secret.weights)
-
-
-def knew(threat: Threat, release: EncodedRelease) -> str:
-    """Say in a few words what an attack was given."""
-    labelled = " with mixed labels" if release.encoded.labels.shape[1] else ""
-    parts = [f"{len(release.encoded):,} encodings{labelled}", "the scheme"]
-    if release.public is not None:
-        parts.append(f"the {len(release.public):,} public images")
-    if release.own is not None:
-        parts.append(f"{len(release.own):,} images of his own")
-    if threat in (LINKED, INFORMED):
-        parts.append("which image each row was made for" if threat == LINKED else "who met whom, and the weights")
-    return ", ".join(parts)
+    return secret.reveal(release, threat.gives) if threat.gives else release

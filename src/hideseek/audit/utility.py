@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scipy.stats import binomtest
 from torch import Tensor
 
 from hideseek.audit.question import Learning
 from hideseek.chance import Randomness
-from hideseek.learn import learn, predict, suited
+from hideseek.learn import Plain, Reencoded, Source, learn, predict, suited
 from hideseek.records import MixingEncoder, Samples
 from hideseek.records.result import Accuracy, Range
 from hideseek.train.speed import training_speed
@@ -53,14 +54,16 @@ def measure(learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan,
     model = suited(train, scheme)
     steps = training.epochs * max(1, len(train) // training.batch)
     if scheme is None:
-        learnt = learn(train, model, training, chance=chance)
+        source: Source[Any] = Plain(train)
     elif how.rounds == training.epochs:  # then every epoch has encodings of its own, and none need be kept
-        learnt = learn(train, model, training, encoder=scheme, public=learning.public, chance=chance)
+        source = Reencoded(train, scheme, learning.public)
     else:
-        hidden, _ = scheme.hide(train, learning.public, chance, how.rounds)
-        learnt = learn(hidden, model, replace(training, epochs=training.epochs // how.rounds), chance=chance)
+        source = Plain.of(scheme.hide(train, learning.public, chance, how.rounds)[0])
+        training = replace(training, epochs=training.epochs // how.rounds)
+    learnt = learn(source, model, training, chance=chance)
     right = _right(predict(learnt.trained, learning.test), learning.test)
-    return Accuracy(_range(right, len(learning.test)), model, training.epochs, steps, time.monotonic() - started)
+    took = time.monotonic() - started
+    return Accuracy(_range(right, len(learning.test)), model, how.training.epochs, steps, took)
 
 
 def _right(answers: Tensor, test: Samples) -> int:

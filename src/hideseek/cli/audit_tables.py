@@ -1,50 +1,49 @@
 """An audit's plan and its result as tables on the terminal."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from hideseek.audit import Plan, Question
-from hideseek.audit.planning.budget import in_words
 from hideseek.cli.score_table import console
-from hideseek.records.result import Result, SchemeResult
-from hideseek.report.headline import headline, worst_attack
+from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, Result, SchemeResult, StepKey, StepKind
+from hideseek.report import sentences
+from hideseek.report.ranking import worst_attack
+
+if TYPE_CHECKING:
+    from hideseek.audit import Plan, Question
 
 
-def show_plan(plan: Plan, question: Question) -> None:
-    """Print what will be done, and what each part is expected to take."""
+def show_plan(plan: "Plan", question: "Question") -> None:
+    """Print what will be done, and what each step is expected to take."""
     screen = console()
     table = Table(title="Plan", title_justify="left", box=box.SIMPLE_HEAD, header_style="")
-    table.add_column("what", no_wrap=True)
+    table.add_column("step", no_wrap=True)
     for name in question.schemes:
-        table.add_column(name, justify="right")
-    for part in ("hide", *question.attacks, "change"):
-        words = {"change": "what would help"}.get(part, part)
-        table.add_row(words, *(_expected(plan, f"{name}/{part}") for name in question.schemes))
-    learning = plan.piece("accuracy")
+        table.add_column(escape(name), justify="right")
+    attacks = [StepKey(StepKind.ATTACK, attack=attack) for attack in question.attacks]
+    for key in (StepKey(StepKind.HIDE), *attacks, StepKey(StepKind.ADVICE)):
+        keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
+        table.add_row(escape(sentences.step(key)), *(_expected(plan, each) for each in keys))
     screen.print(table)
+    learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY and not step.left_out), None)
     if learning is not None:
-        screen.print(f"{learning.words}: {in_words(learning.expected)}".capitalize(), highlight=False)
+        said = f"{sentences.step(learning.key).capitalize()}: {sentences.duration(learning.expected)}"
     else:
-        screen.print(
-            escape(f"Accuracy is not measured: {question.why_no_accuracy or 'the budget leaves no time for it.'}"),
-            highlight=False,
-        )
-    total, budget = in_words(plan.expected), in_words(question.budget)
+        said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NO_TIME))
+    screen.print(escape(said), highlight=False)
+    total, budget = sentences.duration(plan.expected), sentences.duration(question.budget)
     screen.print(f"Expected in all: {total}, of a budget of {budget}.", highlight=False)
 
 
-def _expected(plan: Plan, key: str) -> str:
-    piece = next((each for each in plan.pieces if each.key == key), None)
-    if piece is None:
+def _expected(plan: "Plan", key: StepKey) -> str:
+    step = next((each for each in plan.steps if each.key == key), None)
+    if step is None:
         return "[dim]not applicable[/dim]" if key in plan.refused else ""
-    if piece.left_out:
-        return "[red]left out[/red]"
-    shorter = " (shortened)" if piece.share < 1 and piece.full > piece.least else ""
-    return f"{'?' if piece.unknown else in_words(piece.expected)}{shorter}"
+    return "[red]left out[/red]" if step.left_out else sentences.duration(step.expected)
 
 
 def show_result(result: Result, folder: Path) -> None:
@@ -58,23 +57,31 @@ def show_result(result: Result, folder: Path) -> None:
     table.add_column("worst attack")
     table.add_column("its cost", justify="right", no_wrap=True)
     if result.vanilla is not None:
-        table.add_row("nothing hidden", _percent(result.vanilla.accuracy.mean), *("" for _ in result.threats), "", "")
+        accuracy = sentences.number(result.vanilla.accuracy.mean, "share")
+        table.add_row("nothing hidden", accuracy, *("" for _ in result.threats), "", "")
     for scheme in result.schemes:
-        table.add_row(
-            scheme.name, _accuracy(scheme), *(_verdict(each.outcome) for each in scheme.verdicts), *_worst(scheme)
-        )
+        outcomes = {verdict.threat: _colour(verdict.outcome) for verdict in scheme.verdicts}
+        verdicts = [outcomes.get(threat.name, "") for threat in result.threats]
+        table.add_row(escape(scheme.name), _accuracy(scheme), *verdicts, *_worst(scheme, result.private.images))
     screen.print(table)
-    screen.print(escape(headline(result)), highlight=False)
+    for said in _sentences(result):
+        screen.print(escape(said), highlight=False)
+    _places(screen, folder)
+
+
+def _sentences(result: Result) -> list[str]:
+    """Say what the table does not: the verdict, what would help, and what to distrust."""
+    said = [sentences.headline(result)]
     for scheme in result.schemes:
         for advice in scheme.advice:
             if advice.helps is not None:
-                screen.print(escape(f"{scheme.name}, {advice.change}: {advice.sentence}"), highlight=False)
-    if result.why_no_accuracy:
-        screen.print(escape(f"Accuracy was not measured: {result.why_no_accuracy}"), highlight=False)
-    if result.flags:
-        many = f"{len(result.flags)} reasons" if len(result.flags) > 1 else "1 reason"
-        screen.print(f"{many} to distrust parts of this audit: see the page.", highlight=False)
-    _places(screen, folder)
+                said.append(f"{scheme.name}. {sentences.change(advice.change)}. {sentences.advice(advice)}")
+    if result.why_no_accuracy is not None:
+        said.append(sentences.no_accuracy(result.why_no_accuracy))
+    reasons = len(sentences.flags(result.flags))
+    if reasons:
+        said.append(f"{reasons} reason{'s' if reasons > 1 else ''} to distrust parts of this audit: see the page.")
+    return said
 
 
 def _places(screen: Console, folder: Path) -> None:
@@ -86,42 +93,22 @@ def _places(screen: Console, folder: Path) -> None:
     )
 
 
-def _verdict(outcome: str) -> str:
-    return f"[bold red]{outcome}[/bold red]" if outcome == "broken" else outcome
+def _colour(outcome: Outcome) -> str:
+    return f"[bold red]{outcome}[/bold red]" if outcome is Outcome.BROKEN else outcome.value
 
 
 def _accuracy(scheme: SchemeResult) -> str:
     if scheme.accuracy is None:
         return ""
-    lost = f" (−{100 * scheme.lost:.1f})" if scheme.lost is not None and scheme.lost >= 0 else ""
-    return f"{_percent(scheme.accuracy.accuracy.mean)}{lost}"
+    lost = f" ({sentences.points(-scheme.lost)})" if scheme.lost is not None and scheme.lost >= 0 else ""
+    return f"{sentences.number(scheme.accuracy.accuracy.mean, 'share')}{lost}"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _worst(scheme: SchemeResult) -> tuple[str, str]:
+def _worst(scheme: SchemeResult, images: int) -> tuple[str, str]:
     worst = worst_attack(scheme)
     if worst is None:
         return "", ""
-    if worst.outcome != "broken":
+    if worst.outcome is not Outcome.BROKEN:
         return "none of them", ""
-    return (
-        f"{worst.attack}: {escape(_first(worst.sentence))}",
-        f"{worst.seconds:,.1f} s, {worst.memory / 2**20:,.0f} MiB",
-    )
-
-
-def _first(sentence: str) -> str:
-    """Give what comes first in a sentence.
-
-    >>> _first("It tells rows apart (area 0.9, 0.5 by chance), and more; and more.")
-    'It tells rows apart (area 0.9, 0.5 by chance)'
-    """
-    parts = sentence.partition("; ")[0].rstrip(".").split(", ")
-    for count in range(1, len(parts) + 1):
-        text = ", ".join(parts[:count])
-        if text.count("(") == text.count(")"):
-            return text
-    return sentence
+    found = sentences.worst_finding(worst.figures, images) or worst.harm.value
+    return escape(f"{worst.attack}: {found}"), f"{sentences.duration(worst.seconds)}, {sentences.size(worst.memory)}"

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from hideseek.cli.score_table import console
-from hideseek.report.comparison import comparable, differences
-from hideseek.report.headline import headline
+from hideseek.report import sentences
+from hideseek.report.comparison import differences, mismatches
 from hideseek.report.result_files import read_result
 
 
@@ -40,16 +40,16 @@ def run(arguments: Sequence[str]) -> None:
     first, second = read_result(asked.first), read_result(asked.second)
     screen = console()
     for place, result in ((asked.first, first), (asked.second, second)):
-        screen.print(f"{escape(str(place))}: {escape(headline(result))}", highlight=False)
-    for reason in comparable(first, second):
-        screen.print(f"Not like with like: {escape(reason)}.", highlight=False)
+        screen.print(f"{escape(str(place))}: {escape(sentences.headline(result))}", highlight=False)
+    for mismatch in mismatches(first, second):
+        screen.print(f"Not like with like. {escape(sentences.mismatch(mismatch))}", highlight=False)
     found = [each for each in differences(first, second) if each.differs or not asked.changes]
     table = Table(box=box.SIMPLE_HEAD, header_style="")
     for head in ("", "", str(asked.first), str(asked.second), ""):
         table.add_column(escape(head))
     for each in found:
         style = "[bold]" if each.differs else ""
-        words = (each.subject, each.what, each.first, each.second, "differs" if each.differs else "")
+        words = (*sentences.difference(each), "differs" if each.differs else "")
         table.add_row(*(f"{style}{escape(word)}" for word in words))
     screen.print(table)
     count = sum(each.differs for each in found)

@@ -11,14 +11,14 @@ from PIL import Image
 from torch import Tensor
 
 from hideseek.chance import Randomness, secure, seeded
-from hideseek.cli.audit import Audit, Several, perform
+from hideseek.cli.audit import Accuracies, Attacking, Audit, Images, Output, Several, perform
 from hideseek.cli.schemes import schemes
 from hideseek.data import load, normalise
 from hideseek.files import must_be_new, new_file
-from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide
+from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, RecipeEncoder
 from hideseek.hide.mixing.blend import blender
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Encoder, MixingEncoder, Samples
+from hideseek.records import Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report import Row, contact_sheet
 
@@ -55,15 +55,10 @@ def run(arguments: Sequence[str]) -> None:
     must_be_new(asked.out)
     audit = Audit(
         Several(),
-        data="faces",
-        out=asked.out,
-        public="patches:photos?each=1",
-        own="faces?split=test",
-        rounds=asked.rounds,
-        budget=asked.budget,
-        learn_on="photos",
-        show_private=True,
-        seed=asked.seed,
+        Images("faces", public="patches:photos?each=1", own="faces?split=test"),
+        Output(asked.out, show_private=True),
+        Attacking(asked.rounds, budget=asked.budget, seed=asked.seed),
+        Accuracies(learn_on="photos"),
     )
     perform(audit, schemes(SCHEMES))
     picture = demo_sheet(secure() if asked.seed is None else seeded(asked.seed))
@@ -89,11 +84,11 @@ def demo_sheet(chance: Randomness, faces: int = 3) -> Image.Image:
 
 
 def stages(
-    scheme: MixingEncoder, private: Samples, public: Samples, chance: Randomness, faces: int
+    scheme: RecipeEncoder, private: Samples, public: Samples, chance: Randomness, faces: int
 ) -> list[Float[Tensor, "c h w"]]:
     """Follow some faces through a scheme."""
     release, secret = scheme.hide(private, public, chance)
-    mixes = mixtures(release.scheme, secret, public)
+    mixes = mixtures(scheme, secret, public)
     tiles = []
     for row in _rows_of_faces(secret)[:faces]:
         source = secret.sources[row, secret.weights[row, : secret.sources.shape[1]].argmax()]
@@ -102,7 +97,7 @@ def stages(
     return tiles
 
 
-def mixtures(scheme: Encoder, secret: MixingSecret, public: Samples | None) -> Float[Tensor, "m c h w"]:
+def mixtures(scheme: RecipeEncoder, secret: MixingSecret, public: Samples | None) -> Float[Tensor, "m c h w"]:
     """Give what the rows were before noise and mask: Σ_j λ_rj x_{s_rj}."""
     out = torch.empty(len(secret.sources), *secret.private.shape)
     recipe = Recipe(scheme, secret.sources, secret.weights, secret.public_sources)

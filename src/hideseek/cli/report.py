@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from hideseek.report.headline import headline
+from hideseek.report import sentences
 from hideseek.report.page.page import write_page
 from hideseek.report.result_files import read_result
 
@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> None:
     asked = tyro.cli(Report, prog="hideseek report", args=arguments)
     result = read_result(asked.audit)
     page = write_page(result, asked.audit, show_private=asked.show_private)
-    print(headline(result))
+    print(sentences.headline(result))
     print(f"The page: {page.resolve()}")
     if asked.show_private:
         print("It shows private images: do not pass it on.")

@@ -2,6 +2,20 @@
 
 from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.private_sgd import PrivateSGD
-from hideseek.learn.train import Learnt, RunFolder, learn, suited
+from hideseek.learn.run import Learnt, learn
+from hideseek.learn.run_folder import RunFolder
+from hideseek.learn.sources import Plain, Private, Reencoded, Source, suited
 
-__all__ = ["Learnt", "PrivateSGD", "RunFolder", "accuracy", "learn", "predict", "suited"]
+__all__ = [
+    "Learnt",
+    "Plain",
+    "Private",
+    "PrivateSGD",
+    "Reencoded",
+    "RunFolder",
+    "Source",
+    "accuracy",
+    "learn",
+    "predict",
+    "suited",
+]

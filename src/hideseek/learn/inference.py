@@ -10,7 +10,7 @@ from torch import Tensor
 from hideseek.chance import Randomness, secure
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Encoder, Samples
+from hideseek.records import MixingEncoder, Samples
 from hideseek.train.trained import Trained
 from hideseek.train.worker import this_worker
 
@@ -22,7 +22,7 @@ def predict(
     trained: Trained,
     images: Samples,
     *,
-    encoder: Encoder | None = None,
+    encoder: MixingEncoder | None = None,
     pool: Samples | None = None,
     public: Samples | None = None,
     times: int = 10,
@@ -30,8 +30,9 @@ def predict(
 ) -> Float[Tensor, "n classes"]:
     """Give the probability of every class for each image, normalised as the model was trained.
 
-    With an `encoder`, the mean of the softmax over `times` encodings of each image, under fresh keys, with partners
-    from a pool, the party's own training images say, and public images; without one, of the image itself.
+    Without an `encoder`, the softmax of the image itself. With one, the mean of the softmax over `times` encodings of
+    the image, under fresh keys. Partners come from the `pool`, such as the party's own training images, and from the
+    `public` images.
     """
     trained.check(images)
     if encoder is None:
@@ -72,5 +73,5 @@ def accuracy(probabilities: Float[Tensor, "n classes"], labels: Float[Tensor, "n
     0.5
     """
     if len(labels) == 0 or labels.shape[1] == 0:
-        raise BadInput("there are no labelled images to test with: name some, or leave --test out.")
+        raise BadInput("there are no labelled images to test with: name some that have labels.")
     return (probabilities.argmax(1) == labels.argmax(1)).float().mean().item()

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hideseek.train.fit import Objective
+from hideseek.train.loop import Objective
 
 
 def soft_cross_entropy(logits: Float[Tensor, "n classes"], labels: Float[Tensor, "n classes"]) -> Float[Tensor, ""]:

@@ -36,6 +36,11 @@ class EncodedRelease(Release):
     sources: Int[Tensor, "n k_private"] | None = None  # the places in the private set of a row's images
     made_for: Int[Tensor, " n"] | None = None  # the place of the image that a row was made for
 
+    @property
+    def encoder(self) -> MixingEncoder:
+        """Give the scheme."""
+        return self.scheme
+
     def size(self) -> Task:
         """Count rows, images and pixels."""
         planned = self.scheme.planned_size(self.encoded, self.public, self.own)

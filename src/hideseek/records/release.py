@@ -13,6 +13,7 @@ from hideseek.records.samples import Samples
 
 if TYPE_CHECKING:
     from hideseek.chance import Randomness
+    from hideseek.records.encoder import Encoder
     from hideseek.records.task import Task
 
 
@@ -44,6 +45,11 @@ class Release(ABC):
     def reproducible(self) -> bool:
         """Tell whether the keys came from a seed; such a release protects nothing."""
         return self.seed is not None
+
+    @property
+    @abstractmethod
+    def encoder(self) -> Encoder:
+        """Give the encoder that made it, with all filled in that was estimated: its parameters are public."""
 
     @abstractmethod
     def size(self) -> Task:

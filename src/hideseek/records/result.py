@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from hideseek.records.encoder import Bound, Change, Effective, Known
 from hideseek.records.refusal import Refusal
@@ -431,6 +431,8 @@ class Provenance:
 @dataclass(frozen=True)
 class Result:
     """An audit, whole."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of all records in it
 
     format: Literal[2]
     private: DatasetSummary

@@ -1,12 +1,18 @@
-"""Is this audit sound? Checks that distrust it: each that fails is a flag in the report, beside the figures."""
+"""Is this audit sound? Checks that distrust it: each that fails is a flag in the report, beside the figures.
+
+The facts of a flag are those that its sentence needs (report/sentences/flags.py).
+"""
 
 from collections.abc import Iterator
 
-from hideseek.records.result import AttackResult, Figure, Flag, Result, SchemeResult
+from hideseek.records.result import AttackResult, Figure, Flag, FlagKind, Outcome, Result, SchemeResult
 
+Facts = dict[str, str | int | float]
 FEW, VERY_FEW = 20, 10  # images; with fewer, a bootstrap's 95 % interval errs more often than it says
 FACTOR = 1.5  # between a parameter as stated and as it comes to, beyond which they are not the same
 COMPARED = ("fitted-ssim", "re-identified")  # by which attackers are compared
+MISSING = {Outcome.FAILED: FlagKind.FAILED, Outcome.WITHHELD: FlagKind.WITHHELD}
+"""Attacks that apply and say nothing: what they would have found is not known."""
 
 
 def flags(result: Result) -> tuple[Flag, ...]:
@@ -17,27 +23,15 @@ def flags(result: Result) -> tuple[Flag, ...]:
 def _whole(result: Result) -> Iterator[Flag]:
     """Check what concerns all schemes."""
     if result.provenance.seed is not None:
-        said = (
-            f"All keys come from the seed {result.provenance.seed}: a study that others can repeat, not what to share."
-        )
-        yield Flag("reproducible", "", said)
-    for name, other in (("public", result.public), ("the attacker's own", result.own)):
+        yield Flag(FlagKind.REPRODUCIBLE, facts={"seed": result.provenance.seed})
+    for name, other in (("public", result.public), ("own", result.own)):
         if other is not None and other.overlap:
-            said = f"{other.overlap:,} of {other.images:,} images of {name} set are private images: {_OVERLAP[name]}."
-            yield Flag("overlap", "", said)
+            yield Flag(FlagKind.OVERLAP, facts={"set": name, "overlap": other.overlap, "images": other.images})
     if result.private.images < FEW:
-        said = f"There are {result.private.images} private images: intervals over so few err more often than they say."
-        yield Flag("few images", "", said)
+        yield Flag(FlagKind.FEW_IMAGES, facts={"images": result.private.images})
     vanilla, data = result.vanilla, result.trained_on
     if vanilla is not None and data is not None and vanilla.accuracy.low <= 1 / max(1, data.classes):
-        said = "Even vanilla training is no better than guessing, so the accuracy that hiding costs is not known."
-        yield Flag("nothing learnt", "", said)
-
-
-_OVERLAP = {
-    "public": "who mixes them in shares them as public, and the accuracy and the search for public images mislead",
-    "the attacker's own": "he is given what he is to find, and attacks that learn look stronger than they are",
-}
+        yield Flag(FlagKind.NOTHING_LEARNT)
 
 
 def _scheme(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
@@ -45,40 +39,33 @@ def _scheme(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
     for each in scheme.effective:
         low, high = sorted((each.stated, each.effective))
         if high > FACTOR * low:
-            said = f"{each.name} is stated as {each.stated:.3g} and comes to {each.effective:.3g}: {each.meaning}."
-            yield Flag("effective value", scheme.name, said)
-    yield from _missing(scheme)
+            values = {"stated": each.stated, "effective": each.effective}
+            facts: Facts = {"name": each.name, "meaning": each.meaning, **values}
+            yield Flag(FlagKind.EFFECTIVE_VALUE, scheme.name, facts=facts)
+    for outcome, kind in MISSING.items():
+        for attack in scheme.attacks:
+            if attack.outcome is outcome:
+                yield Flag(kind, scheme.name, attack.attack)
     yield from _weaker_beats_stronger(scheme, result)
-    for tried in scheme.attacks:
-        yield from _attack(scheme, tried, result)
-
-
-def _missing(scheme: SchemeResult) -> Iterator[Flag]:
-    """Flag attacks that apply and say nothing: what they would have found is not known."""
-    for outcome, words in (("failed", "did not run to the end"), ("withheld", "did not pass the proofs")):
-        names = [tried.attack for tried in scheme.attacks if tried.outcome == outcome]
-        if names:
-            subject = f"{scheme.name}/{names[0]}" if len(names) == 1 else scheme.name
-            listed = ", ".join(names)
-            yield Flag(outcome, subject, f"{scheme.name}: {listed} {words}, so what there is to find is not known.")
+    for attack in scheme.attacks:
+        yield from _attack(scheme, attack, result)
 
 
 def _weaker_beats_stronger(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
     """Flag an attacker who knows less and does better: then those who know more are understated."""
-    order = [threat.name for threat in result.threats]
     for metric in COMPARED:
-        found = [(tried, figure) for tried in scheme.attacks for figure in tried.figures if figure.metric == metric]
-        for place in range(1, len(order)):
-            weaker = [pair for pair in found if order.index(pair[0].threat) < place]
-            stronger = [pair for pair in found if order.index(pair[0].threat) == place]
-            if weaker and stronger:
-                best, less = max(weaker, key=_advantage), max(stronger, key=_advantage)
-                if best[1].beats and _apart(best[1], less[1]):
-                    said = (
-                        f"{best[0].attack}, which knows less, beats {less[0].attack} ({metric} {best[1].found.mean:.2f}"
-                        f" against {less[1].found.mean:.2f}): what an attacker can do who knows more is understated."
-                    )
-                    yield Flag("weaker beats stronger", f"{scheme.name}/{less[0].attack}", said)
+        found = [(attack, figure) for attack in scheme.attacks for figure in attack.figures if figure.metric == metric]
+        for threat in result.threats:
+            below = {each.name for each in result.threats if threat.covers(each) and not each.covers(threat)}
+            weaker = [pair for pair in found if pair[0].threat in below]
+            stronger = [pair for pair in found if pair[0].threat == threat.name]
+            if not weaker or not stronger:
+                continue
+            (best, more), (least, less) = max(weaker, key=_advantage), max(stronger, key=_advantage)
+            if more.beats and _apart(more, less):
+                values = {"more": more.found.mean, "found": less.found.mean}
+                facts: Facts = {"weaker": best.attack, "metric": metric, "unit": less.unit, **values}
+                yield Flag(FlagKind.WEAKER_BEATS_STRONGER, scheme.name, least.attack, facts)
 
 
 def _advantage(pair: tuple[AttackResult, Figure]) -> float:
@@ -90,30 +77,28 @@ def _apart(more: Figure, less: Figure) -> bool:
     return more.advantage is not None and less.advantage is not None and more.advantage.low > less.advantage.high
 
 
-def _attack(scheme: SchemeResult, tried: AttackResult, result: Result) -> Iterator[Flag]:
+def _attack(scheme: SchemeResult, attack: AttackResult, result: Result) -> Iterator[Flag]:
     """Check one attack."""
-    subject = f"{scheme.name}/{tried.attack}"
-    decisive = [figure for figure in tried.figures if figure.decisive]
+    decisive = [figure for figure in attack.figures if figure.decisive]
     few = min((figure.found.images for figure in decisive), default=FEW)
     if few < VERY_FEW and result.private.images >= FEW:
-        said = f"{tried.attack} is judged by {few} images: an interval over so few errs more often than it says."
-        yield Flag("few images", subject, said)
-    known = [figure for figure in decisive if figure.advantage is not None]
-    near = [
-        figure for figure in known if figure.advantage is not None and figure.advantage.low > 0 and not figure.beats
-    ]
-    if near and tried.outcome == "resisted":
-        said = (
-            f"{tried.attack} seems better than its baseline ({near[0].metric} {near[0].found.mean:.2f},"
-            f" {near[0].best_baseline} {near[0].floors[near[0].best_baseline]:.2f}), though not beyond doubt"
-            " among so many figures: give it more images, rounds or time."
-        )
-        yield Flag("not beyond doubt", subject, said)
-    if known and tried.outcome == "resisted" and all(f.advantage is not None and f.advantage.high < 0 for f in known):
-        figure = known[0]
-        said = (
-            f"{tried.attack} is under its baseline ({figure.metric} {figure.found.mean:.2f}, {figure.best_baseline}"
-            f" {figure.baselines[figure.best_baseline]:.2f}): answering without looking would score more, so that it resisted"
-            " says little."
-        )
-        yield Flag("under its baseline", subject, said)
+        yield Flag(FlagKind.FEW_IMAGES, scheme.name, attack.attack, {"images": few})
+    if attack.outcome is not Outcome.RESISTED:
+        return
+    known = [(figure, figure.advantage) for figure in decisive if figure.advantage is not None]
+    near = [figure for figure, advantage in known if advantage.low > 0 and not figure.beats]
+    if near:
+        yield Flag(FlagKind.NOT_SIGNIFICANT, scheme.name, attack.attack, _beside(near[0]))
+    if known and all(advantage.high < 0 for _, advantage in known):
+        yield Flag(FlagKind.UNDER_BASELINE, scheme.name, attack.attack, _beside(known[0][0]))
+
+
+def _beside(figure: Figure) -> Facts:
+    """Give the facts of a figure beside its best baseline."""
+    return {
+        "metric": figure.metric,
+        "unit": figure.unit,
+        "found": figure.found.mean,
+        "best_baseline": figure.best_baseline,
+        "baseline": figure.baselines.get(figure.best_baseline, 0.0),
+    }

@@ -2,34 +2,86 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from hideseek.records.result import AttackResult, Figure, Range, Result, SchemeResult
+from hideseek.records.result import AttackResult, DatasetSummary, Outcome, Range, Result, SchemeResult
+
+
+class Compared(StrEnum):
+    """What is compared of a scheme, or of an attack on it."""
+
+    AUDITED = "audited"
+    """Whether the scheme was audited."""
+    ACCURACY = "accuracy"
+    VERDICT = "verdict"
+    """Against the attacker `name`."""
+    OUTCOME = "outcome"
+    FIGURE = "figure"
+    """By the metric `name`."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in both audits; `differs` says that it is not the same: other words, or intervals that lie apart."""
+    """One thing in both audits."""
 
-    subject: str
-    what: str
-    first: str
-    second: str
-    differs: bool
+    what: Compared
+    scheme: str
+    first: Range | Outcome | bool
+    second: Range | Outcome | bool
+    attack: str = ""
+    name: str = ""
+    unit: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Tell whether it is not the same: another word, or intervals that lie apart."""
+        if isinstance(self.first, Range) and isinstance(self.second, Range):
+            return self.first.low > self.second.high or self.second.low > self.first.high
+        return self.first != self.second
 
 
-def comparable(first: Result, second: Result) -> list[str]:
-    """Say why two audits do not compare like with like; nothing where they do."""
-    reasons = []
-    for what, one, other in (
-        ("private images", _set(first), _set(second)),
-        ("rounds", _rounds(first), _rounds(second)),
-        ("accuracy's images", _trained(first), _trained(second)),
-        ("budgets", f"{first.provenance.budget:,.0f} s", f"{second.provenance.budget:,.0f} s"),
-        ("versions", first.provenance.versions.get("hideseek", ""), second.provenance.versions.get("hideseek", "")),
-    ):
-        if one != other:
-            reasons.append(f"their {what} differ: {one} and {other}")
-    return reasons
+class MismatchKind(StrEnum):
+    """Why two audits do not compare like with like."""
+
+    IMAGES = "images"
+    ROUNDS = "rounds"
+    TRAINED_ON = "trained on"
+    BUDGET = "budget"
+    VERSION = "version"
+
+
+Value = DatasetSummary | tuple[int, ...] | float | str | None
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Something that two audits do not have in common."""
+
+    kind: MismatchKind
+    first: Value
+    second: Value
+
+
+def mismatches(first: Result, second: Result) -> list[Mismatch]:
+    """Give the reasons why two audits do not compare like with like; none where they do."""
+    pairs = zip(_circumstances(first), _circumstances(second), strict=True)
+    return [Mismatch(kind, one, other) for (kind, one, same), (_, other, its) in pairs if same != its]
+
+
+def _circumstances(result: Result) -> Iterator[tuple[MismatchKind, Value, object]]:
+    """Give what an audit was made of, and that which must be equal."""
+    origin = result.provenance
+    rounds = tuple(sorted({scheme.rounds for scheme in result.schemes}))
+    version = origin.versions.get("hideseek", "")
+    yield MismatchKind.IMAGES, result.private, _set(result.private)
+    yield MismatchKind.ROUNDS, rounds, rounds
+    yield MismatchKind.TRAINED_ON, result.trained_on, _set(result.trained_on)
+    yield MismatchKind.BUDGET, origin.budget, origin.budget
+    yield MismatchKind.VERSION, version, version
+
+
+def _set(images: DatasetSummary | None) -> tuple[int, str] | None:
+    return None if images is None else (images.images, images.address)
 
 
 def differences(first: Result, second: Result) -> list[Difference]:
@@ -40,63 +92,30 @@ def differences(first: Result, second: Result) -> list[Difference]:
         if name in ours and name in theirs:
             found += _scheme(ours[name], theirs[name])
         else:
-            there = ("audited", "not audited") if name in ours else ("not audited", "audited")
-            found.append(Difference(name, "", *there, differs=True))
+            found.append(Difference(Compared.AUDITED, name, name in ours, name in theirs))
     return found
 
 
 def _scheme(first: SchemeResult, second: SchemeResult) -> Iterator[Difference]:
     name = first.name
     if first.accuracy is not None and second.accuracy is not None:
-        yield _ranges(name, "accuracy", "share", first.accuracy.accuracy, second.accuracy.accuracy)
-    other = {verdict.threat: verdict for verdict in second.verdicts}
+        yield Difference(Compared.ACCURACY, name, first.accuracy.accuracy, second.accuracy.accuracy, unit="share")
+    verdicts = {verdict.threat: verdict.outcome for verdict in second.verdicts}
     for verdict in first.verdicts:
-        if verdict.threat in other:
-            yield _words(name, f"against {verdict.threat}", verdict.outcome, other[verdict.threat].outcome)
-    tried = {each.attack: each for each in second.attacks}
+        if verdict.threat in verdicts:
+            other = verdicts[verdict.threat]
+            yield Difference(Compared.VERDICT, name, verdict.outcome, other, name=verdict.threat)
+    attacks = {each.attack: each for each in second.attacks}
     for attack in first.attacks:
-        if attack.attack in tried:
-            yield from _attack(name, attack, tried[attack.attack])
+        if attack.attack in attacks:
+            yield from _attack(name, attack, attacks[attack.attack])
 
 
 def _attack(scheme: str, first: AttackResult, second: AttackResult) -> Iterator[Difference]:
-    subject = f"{scheme}, {first.attack}"
-    if first.outcome != second.outcome:
-        yield _words(subject, "outcome", first.outcome, second.outcome)
-    other = {(figure.claim, figure.metric): figure for figure in second.figures}
+    if first.outcome is not second.outcome:
+        yield Difference(Compared.OUTCOME, scheme, first.outcome, second.outcome, first.attack)
+    others = {(figure.claim, figure.number, figure.metric): figure.found for figure in second.figures}
     for figure in first.figures:
-        same: Figure | None = other.get((figure.claim, figure.metric))
-        if figure.decisive and same is not None:
-            yield _ranges(subject, figure.metric, figure.unit, figure.found, same.found)
-
-
-def _ranges(subject: str, what: str, unit: str, first: Range, second: Range) -> Difference:
-    apart = first.low > second.high or second.low > first.high
-    return Difference(subject, what, _limits(first, unit), _limits(second, unit), apart)
-
-
-def _limits(found: Range, unit: str) -> str:
-    """Write a mean with its interval.
-
-    >>> _limits(Range(0.5, 0.4, 0.6, 9), "share"), _limits(Range(0.5, 0.4, 0.6, 9), "")
-    ('50.0 % (40.0 to 60.0)', '0.50 (0.40 to 0.60)')
-    """
-    if unit == "share":
-        return f"{100 * found.mean:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"
-    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
-
-
-def _words(subject: str, what: str, first: str, second: str) -> Difference:
-    return Difference(subject, what, first, second, first != second)
-
-
-def _set(result: Result) -> str:
-    return f"{result.private.images:,} of {result.private.address or 'a set without a name'}"
-
-
-def _rounds(result: Result) -> str:
-    return ", ".join(sorted({str(scheme.rounds) for scheme in result.schemes}))
-
-
-def _trained(result: Result) -> str:
-    return "none" if result.trained_on is None else f"{result.trained_on.images:,} of {result.trained_on.address}"
+        other = others.get((figure.claim, figure.number, figure.metric))
+        if figure.decisive and other is not None:
+            yield Difference(Compared.FIGURE, scheme, figure.found, other, first.attack, figure.metric, figure.unit)

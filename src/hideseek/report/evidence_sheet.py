@@ -1,46 +1,67 @@
 """What an attack brings back, as a picture: what was shared, and what was found in it. It needs no secret."""
 
-import torch
+from collections.abc import Iterable
+from functools import singledispatch
+
 from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from hideseek.records import Claim, EncodedRelease, Evidence, Masks, PublicImagesFound, Reconstruction
+from hideseek.records import Claim, EncodedRelease, Evidence, Masks, PublicImagesFound, Reconstruction, Release
 from hideseek.report.contact_sheet import Row, contact_sheet
+from hideseek.report.sentences import duration, size
 
 COUNT = 8
+BEST = 3  # public images of a row that are shown, the likeliest
+Picture = Float[Tensor, "c h w"]
 
 
-def evidence_sheet(title: str, release: EncodedRelease, evidence: Evidence, count: int = COUNT) -> Image.Image | None:
-    """Draw the claims that are pictures: images, signs, public images; None where there are none."""
+def evidence_sheet(title: str, release: Release, evidence: Evidence, count: int = COUNT) -> Image.Image | None:
+    """Draw the claims that are about pictures; None where there are none."""
     rows = [row for claim in evidence.claims for row in _rows(claim, release, count)]
     if not rows:
         return None
-    cost = f"{evidence.seconds:,.1f} s, {evidence.memory / 2**20:,.0f} MiB."
-    foot = f"{cost} The attack's own view: nothing here was compared with the truth."
+    cost = f"{duration(evidence.seconds)}, {size(evidence.memory)}."
+    foot = f"{cost} The attack's own view: nothing here was compared with the ground truth."
     return contact_sheet(title, (), rows, foot)
 
 
-def _rows(claim: Claim, release: EncodedRelease, count: int) -> list[Row]:
-    """Draw one claim."""
-    if isinstance(claim, Reconstruction):
-        shown = list(claim.images[:count])
-        if claim.of != "rows":
-            return [Row("taken for private", shown)]
-        return [Row("row", _encoded(release, claim.about[:count])), Row("taken for private", shown)]
-    if isinstance(claim, Masks):
-        rows = claim.rows[:count]
-        encoded = release.encoded.pixels(rows)
-        return [Row("row", list(encoded)), Row("signs restored", list(encoded * claim.signs[:count].to(encoded)))]
-    if isinstance(claim, PublicImagesFound) and release.public is not None:
-        rows = claim.rows[:count]
-        found = [
-            Row(f"public image {nth + 1}", list(release.public.pixels(claim.candidates[:count, nth])))
-            for nth in range(min(3, claim.candidates.shape[1]))
-        ]
-        return [Row("row", _encoded(release, rows)), *found]
+@singledispatch
+def _rows(claim: Claim, release: Release, count: int) -> list[Row]:
+    """Draw one claim: nothing, unless it is about pictures."""
     return []
 
 
-def _encoded(release: EncodedRelease, rows: Tensor) -> list[Float[Tensor, "c h w"]]:
-    return list(release.encoded.pixels(rows.clamp_min(0).to(torch.int64)))
+@_rows.register
+def _(claim: Reconstruction, release: Release, count: int) -> list[Row]:
+    guesses = Row("taken for private", list(claim.images[:count]))
+    if claim.of not in ("items", "batches"):
+        return [guesses]
+    return [*_shared(release, claim.about[:count].tolist()), guesses]
+
+
+@_rows.register
+def _(claim: Masks, release: Release, count: int) -> list[Row]:
+    shared = _shared(release, claim.rows[:count].tolist())
+    restored = [
+        picture * signs.to(picture) for row in shared for picture, signs in zip(row.tiles, claim.signs, strict=False)
+    ]
+    return [*shared, Row("signs restored", restored)] if shared else []
+
+
+@_rows.register
+def _(claim: PublicImagesFound, release: Release, count: int) -> list[Row]:
+    if not isinstance(release, EncodedRelease) or release.public is None:
+        return []
+    found = [
+        Row(f"public image {nth + 1}", list(release.public.pixels(claim.candidates[:count, nth])))
+        for nth in range(min(BEST, claim.candidates.shape[1]))
+    ]
+    return [*_shared(release, claim.rows[:count].tolist()), *found]
+
+
+def _shared(release: Release, items: Iterable[int]) -> list[Row]:
+    """Draw what was shared; nothing where it is no picture."""
+    pictures = [release.picture(max(0, item)) for item in items]
+    shown = [picture for picture in pictures if picture is not None]
+    return [Row("shared", shown)] if shown and len(shown) == len(pictures) else []

@@ -1,9 +1,14 @@
-"""Seeking: what can still be found in a release. A new attack is one file and one line here."""
+"""Seeking: what can still be found in a release. A new attack is one file and one line here.
+
+`ATTACKS` are run unless told otherwise; `VARIANTS` are other ways of some of them, to be asked for by name.
+"""
 
 from typing import Any
 
 from hideseek.records import Attack
 from hideseek.seek.describe import describe, settings
+from hideseek.seek.networks.learned_search import Learned
+from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.demask import Demask
@@ -12,7 +17,9 @@ from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
-from hideseek.seek.run import run
+from hideseek.seek.run import refusal, run
+from hideseek.seek.signals.plain_products import PlainProducts
+from hideseek.seek.signals.ssim_search import Ssim
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
@@ -29,4 +36,16 @@ ATTACKS: dict[str, Attack[Any]] = {
     "linear-optimum": LinearInversion(prior="public"),
 }
 
-__all__ = ["ATTACKS", "describe", "run", "settings"]
+VARIANTS: dict[str, Attack[Any]] = {
+    # InstaHide (Huang et al. 2020), as printed
+    "average-known-demasked": AverageKnown(signs=RestoreSigns()),
+    "average-search-demasked": AverageSearch(signs=RestoreSigns()),
+    "public-search-plain": PublicSearch(PlainProducts()),
+    "public-search-ssim": PublicSearch(Ssim()),
+    "public-search-ssim-demasked": PublicSearch(Ssim(), RestoreSigns()),
+    "public-search-learned": PublicSearch(Learned()),
+    # white products of restored rows
+    "public-search-demasked": PublicSearch(signs=RestoreSigns()),
+}
+
+__all__ = ["ATTACKS", "VARIANTS", "describe", "refusal", "run", "settings"]

@@ -1,7 +1,7 @@
 """Saying in a line what an attack does, so that presets of one mechanism can be told apart; and its settings."""
 
-import json
-from dataclasses import asdict, fields, is_dataclass
+import re
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from hideseek.records import Attack
@@ -11,27 +11,39 @@ def describe(attack: Attack[Any]) -> str:
     """Give the first line of an attack's docstring, and the settings that are not its defaults.
 
     >>> from hideseek.seek.rows.public_search import PublicSearch
-    >>> describe(PublicSearch(similarity="ssim", demask=True)).split(" (")[1]
-    'similarity ssim, demask)'
+    >>> from hideseek.seek.signals.ssim_search import Ssim
+    >>> describe(PublicSearch(similarity=Ssim(), top=5)).split(" (")[1]
+    'similarity: ssim, top 5)'
     """
     line = (attack.__doc__ or "").partition("\n")[0].rstrip(".")
     changed = ", ".join(_changed(attack))
     return f"{line} ({changed})" if changed else line
 
 
-def settings(attack: Attack[Any]) -> dict[str, Any]:
-    """Give an attack's settings as JSON has them."""
-    told: dict[str, Any] = json.loads(json.dumps(asdict(attack)))  # type: ignore[call-overload] # attacks are dataclasses
-    return told
+def settings(part: Any) -> dict[str, Any]:
+    """Give the settings of an attack, or of a part of one, as JSON has them; a part says by `kind` which it is."""
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: _kind_and_settings(value) if is_dataclass(value) else value for name, value in values.items()}
 
 
-def _changed(settings: Any) -> list[str]:
+def _kind_and_settings(part: Any) -> dict[str, Any]:
+    return {"kind": _words(part), **settings(part)}
+
+
+def _changed(part: Any) -> list[str]:
     """Name the fields of a dataclass that differ from what they are by default."""
-    names, default = [], type(settings)()
-    for field in fields(settings):
-        value, usual = getattr(settings, field.name), getattr(default, field.name)
+    names, default = [], type(part)()
+    for field in fields(part):
+        value, usual = getattr(part, field.name), getattr(default, field.name)
         if is_dataclass(value):
+            if type(value) is not type(usual):
+                names.append(f"{field.name}: {_words(value)}")
             names += [f"{field.name} {change}" for change in _changed(value)]
         elif value != usual:
             names.append(field.name if value is True else f"{field.name} {value}")
     return names
+
+
+def _words(part: object) -> str:
+    """Give the name of a class as words: restore signs."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__).lower()

@@ -15,17 +15,9 @@ from safetensors.torch import load, save
 
 from hideseek.errors import BadInput
 from hideseek.files import need_space, new_file
-from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records import Claim, Evidence
 
-FORMAT = 1
-CLAIMS: dict[str, type[Claim]] = {
-    "reconstruction": Reconstruction,
-    "uncovered": PublicImagesFound,
-    "links": Links,
-    "masks": Masks,
-    "attribution": Attribution,
-}
-_NAMES = {kind: name for name, kind in CLAIMS.items()}
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ def write_evidence(found: Found, folder: Path) -> None:
     tensors: dict[str, torch.Tensor] = {}
     claims = []
     for number, claim in enumerate(found.evidence.claims):
-        about: dict[str, Any] = {"kind": _NAMES[type(claim)]}
+        about: dict[str, Any] = {"kind": claim.name}
         for name, value in _parts(claim).items():
             if isinstance(value, torch.Tensor):
                 tensors[f"{number}.{name}"] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
@@ -75,18 +67,26 @@ def read_evidence(folder: Path) -> Found:
     """Read evidence, after checking that it is whole and that its claims have the form they should."""
     path = folder / "evidence.json"
     if not path.is_file():
-        raise BadInput(f"{folder} holds no evidence, since it has no evidence.json: name what `hideseek seek` wrote.")
+        raise BadInput(
+            f"{folder} holds no evidence, since it has no evidence.json: name the folder that evidence was written to."
+        )
     damaged = BadInput(f"the evidence in {folder} is damaged: run the attack again.")
     try:
         about = json.loads(path.read_text("utf-8"))
         tensors = load((folder / "claims.safetensors").read_bytes())
-        if about["format"] > FORMAT:
-            raise BadInput(f"{path} has the format {about['format']}, newer than {FORMAT}: update hideseek.")
+        _check_format(path, int(about["format"]))
         claims = tuple(_claim(number, described, tensors) for number, described in enumerate(about["claims"]))
         evidence = Evidence(claims, about["remarks"], float(about["seconds"]), int(about["memory"]))
         return Found(evidence, str(about["attack"]), str(about["release"]), about["settings"], about.get("seed"))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise damaged from None
+
+
+def _check_format(path: Path, number: int) -> None:
+    if number > FORMAT:
+        raise BadInput(f"{path} has the format {number}, newer than {FORMAT}: update hideseek.")
+    if number < FORMAT:
+        raise BadInput(f"{path} has the format {number}, which is no longer read: run the attack again.")
 
 
 def _parts(claim: Claim) -> dict[str, Any]:
@@ -95,10 +95,11 @@ def _parts(claim: Claim) -> dict[str, Any]:
 
 def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Claim:
     """Build a claim from its tensors and its other fields; a shape that does not fit is a ValueError."""
-    kind = CLAIMS[described["kind"]]
+    kind = Claim.kinds[described["kind"]]
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
-    for name, hint in typing.get_type_hints(kind).items():
+    hints = typing.get_type_hints(kind)
+    for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
         if not hasattr(hint, "dim_str"):  # no tensor
             values[name] = described[name]
             continue

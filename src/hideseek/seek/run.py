@@ -5,23 +5,17 @@ import threading
 import time
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psutil
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Evidence
+from hideseek.records import Attack, Evidence, Reason, Refusal, Refused, Release
 from hideseek.records.attack import R
 
 EVERY = 0.02  # seconds between two looks at the memory
-WANTED = {  # what a field is, and how its owner gets it
-    "public": "the public images that were mixed in (--public ADDRESS)",
-    "own": "images of the attacker's own to try things on (--own ADDRESS)",
-    "weights": "the weights of every row: hide with --give-away weights",
-    "sources": "to know which private images are in a row: hide with --give-away sources",
-}
 
 
 def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
@@ -37,19 +31,24 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
     return replace(evidence, seconds=seconds, memory=memory.most)
 
 
-def check(attack: Attack[R], release: R) -> None:
-    """Refuse a release that the attack is not made for, or one that lacks what the attack needs.
+def refusal(attack: Attack[Any], release: Release) -> Refusal | None:
+    """Say why an attack does not apply to a release; None where it does.
 
-    In this order: nobody shall be asked for public images where a scheme mixes none.
+    The kind of release comes first, then what the attack itself says, then what is missing: public images are not
+    asked for where a scheme mixes in none.
     """
     if not isinstance(release, attack.sees):
-        raise BadInput(f"this attack is on a {attack.sees.__name__}, not on a {type(release).__name__}.")
-    refusal = attack.refuses(release)
-    if refusal:
-        raise BadInput(refusal)
-    missing = [WANTED[field] for field in attack.needs if getattr(release, field) is None]
-    if missing:
-        raise BadInput(f"this attack needs {' and '.join(missing)}.")
+        return Refusal(Reason.OTHER_KIND, {"wanted": attack.sees.__name__, "given": type(release).__name__})
+    if (reason := attack.refuses(release)) is not None:
+        return reason
+    missing = [field for field in attack.needs if getattr(release, field) is None]
+    return Refusal(Reason.MISSING_FIELDS, {"fields": " and ".join(missing)}) if missing else None
+
+
+def check(attack: Attack[R], release: R) -> None:
+    """Refuse a release that the attack does not apply to."""
+    if (reason := refusal(attack, release)) is not None:
+        raise Refused(reason)
 
 
 class _Memory:

@@ -1,4 +1,4 @@
-"""A training's state on disk, so that one that was stopped goes on to the same result."""
+"""A training's state on disk, so that a training that was stopped resumes to the same result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ KIND = "checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Where checkpoints are kept, how often they are written, and whose they are."""
+    """The file of the last checkpoint, how often it is written, and the run that it belongs to."""
 
     path: Path
     every: float = 30.0
@@ -43,13 +43,13 @@ class Position:
 
 
 def write_checkpoint(
-    kept: Checkpoints, network: nn.Module, optimiser: torch.optim.Optimizer, position: Position
+    checkpoints: Checkpoints, network: nn.Module, optimiser: torch.optim.Optimizer, position: Position
 ) -> None:
-    """Write all that decides how the training goes on."""
+    """Write all that decides how the training continues."""
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
     for number, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if isinstance(value, Tensor)}
-    write_state(kept.path, tensors, {"owner": dict(kept.owner), "position": vars(position)})
+    write_state(checkpoints.path, tensors, {"owner": dict(checkpoints.owner), "position": vars(position)})
 
 
 def seed_of(path: Path) -> int:
@@ -60,14 +60,16 @@ def seed_of(path: Path) -> int:
         raise BadInput(f"the checkpoint {path} lacks its seed: begin again in another folder.") from None
 
 
-def read_checkpoint(kept: Checkpoints, network: nn.Module, optimiser: torch.optim.Optimizer) -> Position:
+def read_checkpoint(checkpoints: Checkpoints, network: nn.Module, optimiser: torch.optim.Optimizer) -> Position:
     """Put a training back to where its checkpoint was written."""
-    tensors, about = read_state(kept.path, KIND)
-    if about.get("owner") != dict(kept.owner):
-        differing = sorted(key for key, value in kept.owner.items() if about.get("owner", {}).get(key) != value)
+    tensors, about = read_state(checkpoints.path, KIND)
+    written, owner = about.get("owner"), dict(checkpoints.owner)
+    if written != owner:
+        written = written if isinstance(written, dict) else {}
+        differing = sorted(key for key in written.keys() | owner.keys() if written.get(key) != owner.get(key))
         raise BadInput(
-            f"the checkpoint {kept.path} belongs to a run with other settings ({', '.join(differing) or 'fewer'}):"
-            " resume with the settings that it was begun with, or choose another folder."
+            f"the checkpoint {checkpoints.path} belongs to a run with other settings ({', '.join(differing)}): resume"
+            " with the settings that it was begun with, or choose another folder."
         )
     try:
         network.load_state_dict(_part(tensors, "network."))
@@ -76,14 +78,15 @@ def read_checkpoint(kept: Checkpoints, network: nn.Module, optimiser: torch.opti
             number, _, key = name.partition(".")
             states.setdefault(int(number), {})[key] = tensor
         parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-        for place, state in states.items():
+        for index, state in states.items():
             for key, tensor in state.items():
-                if tensor.shape == parameters[place].shape:  # laid out alike, or every step would copy it
-                    state[key] = torch.empty_like(parameters[place]).copy_(tensor)
+                if tensor.shape == parameters[index].shape:  # laid out alike, or every step would copy it
+                    state[key] = torch.empty_like(parameters[index]).copy_(tensor)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
         return Position(**about["position"])
     except (KeyError, IndexError, RuntimeError, TypeError, ValueError):
-        raise BadInput(f"the checkpoint {kept.path} does not fit this model: begin again in another folder.") from None
+        path = checkpoints.path
+        raise BadInput(f"the checkpoint {path} does not fit this model: begin again in another folder.") from None
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -39,8 +39,8 @@ class Trained:
         """Refuse images that it was not made for."""
         if samples.shape != self.shape:
             raise BadInput(
-                f"the model takes images of {describe_shape(self.shape)}, not of {describe_shape(samples.shape)}: load them to"
-                " fit, or use another model."
+                f"the model takes images of {describe_shape(self.shape)}, not of {describe_shape(samples.shape)}:"
+                " load them to fit, or use another model."
             )
         if samples.labels.shape[1] not in (0, len(self.classes)):
             raise BadInput(

@@ -15,7 +15,7 @@ from hideseek.device import device
 
 @dataclass(frozen=True)
 class Worker:
-    """A device, and one process of `world`."""
+    """One process of `world`, with its device."""
 
     device: torch.device
     rank: int = 0
@@ -23,7 +23,7 @@ class Worker:
 
     @property
     def first(self) -> bool:
-        """Tell whether this process speaks and writes for all."""
+        """Tell whether this process prints and writes for all."""
         return self.rank == 0
 
     def agreed(self, content: bytes) -> bytes:
@@ -40,10 +40,10 @@ class Worker:
 
 @cache
 def this_worker() -> Worker:
-    """Give this process as a worker; processes that `torchrun` started meet here first."""
+    """Give this process as a worker; processes that `torchrun` started are connected by the first call."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Worker(device())
-    chosen = device() if torch.cuda.is_available() else torch.device("cpu")  # processes talk about nothing else
+    chosen = device() if torch.cuda.is_available() else torch.device("cpu")  # no other device connects processes
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
     distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")

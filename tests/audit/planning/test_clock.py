@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from hideseek.audit.planning.clock import OutOfTime, at_most
+from hideseek.audit.planning.clock import OutOfTime, WallClock
 
 
 def test_what_takes_too_long_is_stopped_and_what_does_not_is_left_alone() -> None:
     before = signal.getsignal(signal.SIGALRM)
-    with pytest.raises(OutOfTime), at_most(0.05):
+    with pytest.raises(OutOfTime), WallClock().limit(0.2):
         while True:
             time.sleep(0.001)
-    with at_most(30):
+    with WallClock().limit(300):
         pass
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
     assert signal.getsignal(signal.SIGALRM) is before
@@ -24,7 +24,7 @@ def test_other_threads_have_no_limit() -> None:
     ended = []
 
     def work() -> None:
-        with at_most(0.01):
+        with WallClock().limit(0.01):
             time.sleep(0.05)
         ended.append(True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hideseek.records.result import Curve, Range
+from hideseek.records.result import Curve, Harm, Range
 from hideseek.report.page.axes import decades, ticks, widened
 from hideseek.report.page.charts import curve_chart, figure_chart
 from hideseek.report.page.trade_off import trade_off_chart
@@ -55,8 +55,8 @@ def test_schemes_lie_at_their_accuracy_and_in_their_band(tmp_path: Path, width: 
     (dashed,) = _parts(drawing, "line", "dashed")
     assert _numbers(dashed, "x1", "x2") == pytest.approx([at(0.733)] * 2, abs=0.3)
     bands = [_numbers(each, "y", "height") for each in _parts(drawing, "rect", "band")]  # from images recovered down
-    for name, harm in (("mixup", 6), (result.schemes[1].name, 1), (NASTY, 0)):
-        top, height = bands[6 - harm]
+    for name, harm in (("mixup", Harm.RECOVERED), (result.schemes[1].name, Harm.PARTS), (NASTY, Harm.NOTHING)):
+        top, height = bands[Harm.RECOVERED.rank - harm.rank]
         assert top < points[name][1] < top + height
     assert all(below[0] == pytest.approx(above[0] + above[1]) for above, below in pairwise(bands))
 
@@ -99,7 +99,7 @@ def test_odd_curves_are_drawn_or_said_to_be_too_short() -> None:
     assert "too few points" in curve_chart(replace(flat, x=(), y=()), "one")
 
 
-def test_a_figure_lies_between_its_ends_and_beside_its_floor() -> None:
+def test_a_figure_lies_between_its_ends_and_beside_its_baseline() -> None:
     drawn = figure("re-identified", 0.5, 0.25, unit="share")
     drawing = _drawn(figure_chart(drawn, "one"))
     (point,), (whisker,), (baseline,) = (

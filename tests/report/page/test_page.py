@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from hideseek.records.result import Result
+from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, Result
 from hideseek.report.page.page import write_page
 from report.pieces import MISSING, NASTY
 from report.results import sample
@@ -51,7 +51,7 @@ def _embedded(page: str) -> list[NDArray[np.uint8]]:
 
 
 def _files(audit: Audit, private: bool) -> list[Path]:
-    panels = [panel for tried in audit[0].schemes[0].attacks for each in tried.exhibits for panel in each.panels]
+    panels = [panel for attack in audit[0].schemes[0].attacks for each in attack.exhibits for panel in each.panels]
     return [
         audit[1] / "pictures" / panel.file for panel in panels if panel.private == private and panel.file != MISSING
     ]
@@ -147,15 +147,15 @@ def test_a_page_of_little_is_a_page_too(tmp_path: Path) -> None:
             flags=(),
             plan=(),
             vanilla=None,
-            why_no_accuracy="There are no labels.",
+            why_no_accuracy=NoAccuracy(NoAccuracyKind.NO_LABELS),
             public=None,
         )
         text = _Tags(write_page(little, tmp_path).read_text("utf-8")).text
-        assert "There are no labels." in text
+        assert "the images have no labels" in text
         assert "nothing is known" in text
 
 
 def test_the_word_is_never_used(text: str) -> None:
     assert not re.search(r"\bsafe", _Tags(text).text)
-    for outcome in ("broken", "resisted", "withheld", "failed", "not applicable"):
+    for outcome in Outcome:
         assert f'class="badge {outcome.replace(" ", "-")}"' in text

@@ -1,121 +1,89 @@
-"""Whether an attack can be believed: it must break a weak case that was planted for it, and be at chance on noise."""
+"""Whether an attack can be believed: it must break a weak case that was made for it, and be at chance on noise."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hideseek.audit.findings.figures import DECISIVE, broke, figures
-from hideseek.audit.known import inner
-from hideseek.audit.planning.clock import at_most
+from hideseek.audit.findings.attacks import failure_of, run_and_judge
+from hideseek.audit.findings.figures import broke, decisive_metrics
+from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
 from hideseek.audit.threats import seen_by, threat_of
-from hideseek.audit.words import reason_of, sentence
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Laplace, Mixup, SingularizedMixup
-from hideseek.hide.encoders.singularized_mixup import spread
-from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
-from hideseek.records.attack import Task
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.records.result import Figure, Proof
-from hideseek.score.judge import judge
-from hideseek.seek import run
+from hideseek.records import Attack, Encoder, Release, Samples, Task
+from hideseek.records.result import Failure, FailureKind, Proof, WeakCase
+from hideseek.records.secret import Secret
+from hideseek.seek import refusal
 
 IMAGES, PUBLIC, OWN, ROUNDS = 48, 300, 2000, 10  # of a weak case
-SECONDS = 4.0  # of the reference machine, that an attack may take for each of its proofs
+WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
 LONGEST = 90.0  # seconds, after which a proof is given up
-TINY = 0.01  # length of noise, in mean distances between two images
 STRICT = 5  # times less often than a verdict may a proof on noise err: it would withhold a good attack
 
 
-def weak_cases(scheme: MixingEncoder, images: Samples, chance: Randomness) -> Iterator[MixingEncoder]:
-    """Give schemes like this one that hide nothing from an attack that works: plain Mixup, tiny noise, few partners."""
-    mixing = inner(scheme)
-    alone = 1 if mixing.images_per_row.public else None  # beside a public image
-    if isinstance(mixing, SingularizedMixup):
-        yield SingularizedMixup(radius=TINY * spread(images, chance).distance)
-    elif isinstance(mixing, Laplace):
-        yield Laplace(alpha=TINY)
-    else:
-        if mixing.masked:
-            yield InstaHide(k=2, k_private=alone, largest=0.9, private_share=0.0)
-        yield Mixup(k=2, k_private=alone)
+@dataclass(frozen=True)
+class Belief:
+    """The proofs of an attack, and how many seconds a unit of its work takes here, where that was measured."""
+
+    proofs: tuple[Proof, ...]
+    unit: float | None = None
 
 
-def weak_kind(scheme: MixingEncoder) -> str:
-    """Name the weak cases of a scheme: schemes with the same name share their proofs."""
-    mixing = inner(scheme)
-    return f"{type(mixing).__name__}-{'public' if mixing.images_per_row.public else 'private'}"
-
-
-def prove(attack: Attack[Any], scheme: MixingEncoder, question: Question, chance: Randomness) -> tuple[Proof, ...]:
+def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Randomness, clock: Clock) -> Belief:
     """Try an attack on a weak case made of some of the private images, and on noise in its place."""
     images = _some(question.private, IMAGES, chance)
-    public = question.mixed_in(scheme)
+    public = question.public_for(scheme)
     public = None if public is None else _some(public, PUBLIC, chance)
     own = None if question.own is None else _some(question.own, OWN, chance)
-    planted = Proof("planted", False, "No weak case could be planted for it, so nothing shows that it works here.")
-    for weak in weak_cases(scheme, images, chance):
+    belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
+    for weak in scheme.weak_cases(images, chance):
         release, secret = weak.hide(images, public, chance, ROUNDS)
         given = seen_by(threat_of(attack), replace(release, own=own), secret)
-        if not attack.refuses(given):
-            planted = _planted(attack, weak, given, secret, chance)
-            if planted.passed:
-                return (planted, _on_noise(attack, given, secret, chance))
-    return (planted,)
+        if refusal(attack, given) is None:
+            belief = _on_weak_case(attack, weak, given, secret, chance, clock)
+            if belief.proofs[0].passed:
+                return replace(belief, proofs=(*belief.proofs, _on_noise(attack, given, secret, chance, clock)))
+    return belief
 
 
-def proof_task(scheme: MixingEncoder, question: Question) -> Task:
+def proof_size(scheme: Encoder, question: Question) -> Task:
     """Tell how large a weak case is, for planning."""
-    public, own = question.mixed_in(scheme), question.own
-    few = slice(0, IMAGES)
-    return Task.planned(
-        scheme,
-        question.private.take(few),
+    public, own = question.public_for(scheme), question.own
+    return scheme.planned_size(
+        question.private.take(slice(0, IMAGES)),
         None if public is None else public.take(slice(0, PUBLIC)),
         None if own is None else own.take(slice(0, OWN)),
         ROUNDS,
     )
 
 
-def _planted(
-    attack: Attack[Any], weak: MixingEncoder, release: EncodedRelease, secret: MixingSecret, chance: Randomness
-) -> Proof:
-    case = f"{type(weak).__name__} of {len(secret.private)} of your images, {ROUNDS} rounds"
+def _on_weak_case(
+    attack: Attack[Any], weak: Encoder, release: Release, secret: Secret, chance: Randomness, clock: Clock
+) -> Belief:
+    """Run an attack on a weak case; its time there tells what a unit of its work takes."""
+    case = WeakCase(weak.mechanism, len(secret.private), ROUNDS)
+    fitted = attack.within(WORK, release.size())
     try:
-        found = _tried(attack, release, secret, chance, 1)
+        evidence, found = run_and_judge(
+            fitted, release, secret, chance, clock, allowed=LONGEST, metrics=decisive_metrics()
+        )
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
-        return Proof("planted", False, f"On a weak case ({case}) it could not be run: {reason_of(error)}")
-    said = sentence(found, len(secret.private))
-    if broke(found):
-        return Proof("planted", True, f"It breaks a weak case ({case}): {said}")
-    return Proof("planted", False, f"It does not even break a weak case ({case}): {said}")
+        return Belief((Proof("weak case", passed=False, case=case, failure=failure_of(error, LONGEST)),))
+    work = fitted.work(release.size())
+    return Belief((Proof("weak case", broke(found), case, found),), evidence.seconds / work if work else None)
 
 
-def _on_noise(attack: Attack[Any], release: EncodedRelease, secret: MixingSecret, chance: Randomness) -> Proof:
-    """Put noise in the place of the encodings: all that an attack then finds, it did not find in the images."""
-    pixels = release.encoded.pixels()
-    noise = chance.normals(*pixels.shape).mul_(float(pixels.std())).add_(float(pixels.mean()))
-    encoded = replace(release.encoded, images=noise)
+def _on_noise(attack: Attack[Any], release: Release, secret: Secret, chance: Randomness, clock: Clock) -> Proof:
+    """Put noise in the place of what was shared: all that an attack then finds, it did not find in the images."""
+    fitted = attack.within(WORK, release.size())
+    limits: dict[str, Any] = {"allowed": LONGEST, "attacks": STRICT, "metrics": decisive_metrics()}
     try:
-        found = _tried(attack, replace(release, encoded=encoded), secret, chance, STRICT)
-    except BadInput as reason:
-        return Proof("noise", True, f"On noise it finds nothing that could be scored: {reason}")
+        _, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
+    except BadInput as reason:  # it finds nothing that could be scored, as it should
+        return Proof("noise", passed=True, failure=failure_of(reason, LONGEST))
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
-        return Proof("noise", False, f"On noise it could not be run: {reason_of(error)}")
-    said = sentence(found, len(secret.private))
-    if broke(found):
-        return Proof("noise", False, f"It claims to find something in pure noise, so its scores mean nothing: {said}")
-    return Proof("noise", True, f"On noise it is at chance. {said}")
-
-
-def _tried(
-    attack: Attack[Any], release: EncodedRelease, secret: MixingSecret, chance: Randomness, strict: int
-) -> tuple[Figure, ...]:
-    with at_most(LONGEST):
-        evidence = run(attack.within(SECONDS, Task.of(release)), release, chance)
-    decisive = [name for names in DECISIVE.values() for name in names]
-    return figures(judge(evidence, secret, chance, decisive), strict)
+        return Proof("noise", passed=False, failure=failure_of(error, LONGEST))
+    return Proof("noise", not broke(found), figures=found)
 
 
 def _some(samples: Samples, count: int, chance: Randomness) -> Samples:

@@ -2,20 +2,20 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hideseek.audit.findings.curves import curves
 from hideseek.audit.findings.exhibits import exhibits
 from hideseek.audit.findings.figures import broke, conclusive, figures, harm
-from hideseek.audit.planning.clock import OutOfTime, at_most
-from hideseek.audit.threats import knew, seen_by, threat_of
-from hideseek.audit.words import reason_of, sentence
+from hideseek.audit.planning.clock import Clock, OutOfTime
+from hideseek.audit.threats import seen_by, threat_of
 from hideseek.chance import Randomness
-from hideseek.records import Attack, EncodedRelease
-from hideseek.records.mixing_secret import MixingSecret
-from hideseek.records.result import AttackResult, Proof
+from hideseek.errors import BadInput
+from hideseek.records import Attack, Evidence, Release
+from hideseek.records.result import AttackResult, Failure, FailureKind, Figure, Harm, Outcome, Proof
+from hideseek.records.secret import Secret
+from hideseek.score.claims import CLAIMS
 from hideseek.score.judge import judge
 from hideseek.seek import describe, run, settings
 
@@ -29,31 +29,47 @@ class PlannedAttack:
     allowed: float
     attacks: int
 
-    def blank(self, release: EncodedRelease) -> AttackResult:
-        """Give what is known before it is run."""
+    def result(self, release: Release, outcome: Outcome, **known: Any) -> AttackResult:
+        """Give a result of this attack on a release; what is not known otherwise is empty."""
         threat = threat_of(self.attack)
+        empty: dict[str, Any] = {"harm": Harm.NOTHING, "allowed": self.allowed, "seconds": 0.0, "memory": 0}
         return AttackResult(
             attack=self.name,
             summary=describe(self.attack),
             source=self.attack.source,
             threat=threat.name,
-            knew=knew(threat, release),
-            outcome="failed",
-            sentence="",
-            harm=0,
+            contents=release.contents(),
+            given=threat.gives,
+            outcome=outcome,
             settings=settings(self.attack),
-            allowed=self.allowed,
-            seconds=0.0,
-            memory=0,
+            **{**empty, **known},
         )
 
 
+def run_and_judge(
+    attack: Attack[Any],
+    release: Release,
+    secret: Secret,
+    chance: Randomness,
+    clock: Clock,
+    *,
+    allowed: float,
+    attacks: int = 1,
+    metrics: Sequence[str] | None = None,
+) -> tuple[Evidence, tuple[Figure, ...]]:
+    """Run an attack within some seconds, and score what it claims; `attacks` is how many may err together."""
+    with clock.limit(allowed):
+        evidence = run(attack, release, chance)
+    return evidence, figures(judge(evidence, secret, chance, metrics), attacks)
+
+
 def run_attack(
-    asked: PlannedAttack,
-    release: EncodedRelease,
-    secret: MixingSecret,
+    planned: PlannedAttack,
+    release: Release,
+    secret: Secret,
     proofs: tuple[Proof, ...],
     chance: Randomness,
+    clock: Clock,
     pictures: Path | None = None,
     name: str = "",
 ) -> AttackResult:
@@ -61,42 +77,50 @@ def run_attack(
 
     Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
     """
-    given = seen_by(threat_of(asked.attack), release, secret)
-    blank = dataclasses.replace(asked.blank(given), proofs=proofs)
-    doubts = [proof.sentence for proof in proofs if not proof.passed]
-    if doubts:
-        return dataclasses.replace(blank, outcome="withheld", sentence=" ".join(doubts))
+    given = seen_by(threat_of(planned.attack), release, secret)
+    if not all(proof.passed for proof in proofs):
+        return planned.result(given, Outcome.WITHHELD, proofs=proofs)
+    limits: dict[str, Any] = {"allowed": planned.allowed, "attacks": planned.attacks}
     try:
-        with at_most(asked.allowed):
-            evidence = run(asked.attack, given, chance)
-        found = figures(judge(evidence, secret, chance), asked.attacks)
+        evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
-        lines = curves(evidence, secret)
-    except OutOfTime:
-        said = f"It was stopped after {asked.allowed:,.0f} s, all that the budget gave it: give a larger --budget."
-        return dataclasses.replace(blank, sentence=said, seconds=asked.allowed)
+        curves = tuple(curve for claim in evidence.claims for curve in CLAIMS[claim.name].curves(claim, secret))
     except OSError:  # a full disk is no fault of the attack
         raise
     except Exception as error:
         if isinstance(error.__cause__, OSError):
             raise
-        return dataclasses.replace(blank, sentence=reason_of(error))
-    said = sentence(found, len(secret.private))
+        return planned.result(given, Outcome.FAILED, proofs=proofs, failure=failure_of(error, planned.allowed))
+    outcome, failure = Outcome.BROKEN if broke(found) else Outcome.RESISTED, None
     if not conclusive(found):
-        few = "Too few images could be judged for it to beat a baseline, whatever it found: hide more images."
-        said = few if found else said
-    return dataclasses.replace(
-        blank,
-        outcome="broken" if broke(found) else "resisted" if conclusive(found) else "failed",
-        sentence=said,
+        outcome = Outcome.FAILED
+        failure = Failure(FailureKind.TOO_FEW_IMAGES if found else FailureKind.NOTHING_JUDGED)
+    return planned.result(
+        given,
+        outcome,
         harm=harm(found),
+        failure=failure,
         seconds=evidence.seconds,
         memory=evidence.memory,
         figures=found,
-        curves=lines,
+        curves=curves,
         exhibits=drawn,
+        proofs=proofs,
         remarks=_plain(evidence.remarks),
     )
+
+
+def failure_of(error: Exception, allowed: float) -> Failure:
+    """Say why an attack failed.
+
+    >>> failure_of(ValueError("shapes"), 5.0)
+    Failure(kind=<FailureKind.ERROR: 'error'>, text='ValueError: shapes', seconds=None)
+    """
+    if isinstance(error, OutOfTime):
+        return Failure(FailureKind.TIME_LIMIT, seconds=allowed)
+    if isinstance(error, BadInput):
+        return Failure(FailureKind.REFUSED, str(error))
+    return Failure(FailureKind.ERROR, f"{type(error).__name__}: {error}")
 
 
 def _plain(remarks: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,26 +1,23 @@
-"""Sharing out the time of an audit among its parts."""
+"""Allocating the time of an audit to its steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hideseek.errors import BadInput
+from hideseek.records.result import StepKey, StepKind
+from hideseek.report.sentences import duration
 
-ACCURACY = "accuracy"  # the part in which everything is trained
 QUARTER = 0.25  # of the budget, for training, where attacks could use all of it
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of the work, in seconds of this machine; what may be scaled lies between `least` and `full`."""
+class Step:
+    """A step of the audit, in seconds of this machine; what may be scaled lies between `least` and `full`."""
 
-    key: str
-    words: str
+    key: StepKey
     fixed: float = 0.0
     least: float = 0.0
     full: float = 0.0
-    needed: bool = False
-    """Without it there is no audit of its scheme."""
-    unknown: bool = False
     share: float = 1.0
     """Of what lies between least and full."""
     left_out: bool = False
@@ -35,76 +32,68 @@ class Piece:
         """Seconds in all."""
         return 0.0 if self.left_out else self.fixed + self.scaled
 
+    @property
+    def smallest(self) -> float:
+        """Seconds that it takes at least."""
+        return self.fixed + self.least
 
-def share(pieces: Sequence[Piece], budget: float) -> tuple[Piece, ...]:
-    """Give every attack as much time as any other may have, so that all fit the budget: who needs less is not cut.
 
-    Where even the least is too much, the costliest parts are left out, one after another. Training takes what attacks
+def allocate(steps: Sequence[Step], budget: float) -> tuple[Step, ...]:
+    """Give every attack as much time as any other may have, so that all fit the budget: none is cut that needs less.
+
+    Where even the least is too much, the costliest steps are left out, one after another. Training takes what attacks
     leave, or a quarter of the budget where they leave less: what leaks is the first question.
 
-    >>> [round(piece.expected) for piece in share([Piece("a/x", "", 1, 1, 2), Piece("a/y", "", 1, 1, 90)], 10)]
+    >>> def attack(name, *seconds): return Step(StepKey(StepKind.ATTACK, "a", name), *seconds)
+    >>> [round(step.expected) for step in allocate([attack("x", 1, 1, 2), attack("y", 1, 1, 90)], 10)]
     [3, 7]
-    >>> [piece.left_out for piece in share([Piece("a/x", "", 1, 1, 5), Piece("a/y", "", 1, 5, 9)], 4)]
+    >>> [step.left_out for step in allocate([attack("x", 1, 1, 5), attack("y", 1, 5, 9)], 4)]
     [False, True]
     """
-    kept = list(pieces)
-    while sum(piece.fixed + piece.least for piece in kept) > budget:
-        costliest = max((piece for piece in kept if not piece.needed), key=lambda p: p.fixed + p.least, default=None)
-        if costliest is None:
+    kept = list(steps)
+    while sum(step.smallest for step in kept) > budget:
+        optional = [step for step in kept if step.key.kind is not StepKind.HIDE]
+        if not optional:
             break
-        kept.remove(costliest)
-    if not any(_is_attack(piece) for piece in kept):
-        _refuse(pieces, budget)
-    spare = max(0.0, budget - sum(piece.fixed + piece.least for piece in kept))
-    training = sum(piece.full - piece.least for piece in kept if piece.key == ACCURACY)
-    others = sum(piece.full - piece.least for piece in kept if piece.key != ACCURACY)
-    to_train = min(training, spare, max(spare - others, QUARTER * budget))
-    cap = _cap([piece for piece in kept if piece.key != ACCURACY], spare - to_train)
-    keys = {piece.key for piece in kept}
+        kept.remove(max(optional, key=lambda step: step.smallest))
+    if not any(step.key.kind is StepKind.ATTACK for step in kept):
+        _refuse(steps, budget)
+    spare = max(0.0, budget - sum(step.smallest for step in kept))
+    trainings = [step for step in kept if step.key.kind is StepKind.ACCURACY]
+    others = [step for step in kept if step.key.kind is not StepKind.ACCURACY]
+    training = sum(step.full - step.least for step in trainings)
+    to_train = min(training, spare, max(spare - sum(step.full - step.least for step in others), QUARTER * budget))
+    cap = _cap(others, spare - to_train)
+    keys = {step.key for step in kept}
 
-    def part(piece: Piece) -> float:
-        if piece.key == ACCURACY:
-            return _part(to_train, training)
-        return _part(min(piece.full, max(piece.least, cap)) - piece.least, piece.full - piece.least)
+    def share(step: Step) -> float:
+        if step.key.kind is StepKind.ACCURACY:
+            return _ratio(to_train, training)
+        return _ratio(min(step.full, max(step.least, cap)) - step.least, step.full - step.least)
 
-    return tuple(replace(piece, share=part(piece), left_out=piece.key not in keys) for piece in pieces)
+    return tuple(replace(step, share=share(step), left_out=step.key not in keys) for step in steps)
 
 
-def _cap(pieces: Sequence[Piece], spare: float) -> float:
-    """Find the seconds that no part may exceed, its least apart, so that all together take what is to spare."""
-    low, high = 0.0, max((piece.full for piece in pieces), default=0.0)
+def _cap(steps: Sequence[Step], spare: float) -> float:
+    """Find the seconds that no step may exceed, its least apart, so that all together take what is to spare."""
+    low, high = 0.0, max((step.full for step in steps), default=0.0)
     for _ in range(60):
         middle = (low + high) / 2
-        more = sum(min(piece.full, max(piece.least, middle)) - piece.least for piece in pieces)
+        more = sum(min(step.full, max(step.least, middle)) - step.least for step in steps)
         low, high = (middle, high) if more <= spare else (low, middle)
-    return high if sum(piece.full - piece.least for piece in pieces) <= spare else low
+    return high if sum(step.full - step.least for step in steps) <= spare else low
 
 
-def _part(given: float, wanted: float) -> float:
+def _ratio(given: float, wanted: float) -> float:
     return min(1.0, given / wanted) if wanted else 1.0
 
 
-def _refuse(pieces: Sequence[Piece], budget: float) -> None:
+def _refuse(steps: Sequence[Step], budget: float) -> None:
     """Say the least that works: hiding, and the cheapest attack; nothing where no attack applies anyway."""
-    attacks = [piece.fixed + piece.least for piece in pieces if _is_attack(piece)]
+    attacks = [step.smallest for step in steps if step.key.kind is StepKind.ATTACK]
     if attacks:
-        needed = sum(piece.fixed for piece in pieces if piece.needed) + min(attacks)
+        needed = sum(step.fixed for step in steps if step.key.kind is StepKind.HIDE) + min(attacks)
         raise BadInput(
-            f"a budget of {in_words(budget)} is too small for anything: the least that works is"
-            f" {in_words(1.1 * needed)}; give a larger --budget, or fewer images with --sample."
+            f"a budget of {duration(budget)} is too small for anything: the least that works is"
+            f" {duration(1.1 * needed)}; give a larger budget, or fewer images."
         )
-
-
-def _is_attack(piece: Piece) -> bool:
-    return "/" in piece.key and not piece.key.endswith(("/hide", "/change"))
-
-
-def in_words(seconds: float) -> str:
-    """Say how long.
-
-    >>> in_words(3.2), in_words(90), in_words(7200)
-    ('4 s', '1.5 min', '2.0 h')
-    """
-    if seconds < 60:
-        return f"{-(-seconds // 1):.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

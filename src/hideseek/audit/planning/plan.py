@@ -1,108 +1,109 @@
-"""What an audit will do, and what each part is expected to take."""
+"""What an audit will do, and what each step is expected to take."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hideseek.audit.belief.proofs import SECONDS, proof_task, weak_kind
-from hideseek.audit.planning.budget import ACCURACY, Piece, share
+from hideseek.audit.belief.proofs import WORK, proof_size
+from hideseek.audit.planning.budget import Step, allocate
 from hideseek.audit.question import Question
 from hideseek.audit.threats import seen_by, threat_of
 from hideseek.audit.utility import epoch_seconds
 from hideseek.chance import seeded
-from hideseek.records import Attack, MixingEncoder
-from hideseek.records.attack import Task
-from hideseek.train.speed import pace
+from hideseek.records import Attack, Encoder, Refusal, Task
+from hideseek.records.result import StepKey, StepKind
+from hideseek.seek import refusal
+from hideseek.train.speed import unit_seconds
 from hideseek.train.training import automatic
 
-UNKNOWN = (2.0, 60.0)  # seconds, at least and at most, for an attack that does not say what it takes
-HIDING = 2e-8  # seconds a pixel: encoding, hashing, writing, reading
-JUDGING = (1.0, 4e-6)  # seconds, and seconds a pixel of the private images: metrics, baselines, resamples
+UNKNOWN = (2.0, 60.0)  # seconds, at least and at most, for an attack that does not count its work
+HIDING = 1500  # multiplications a pixel: encoding, hashing, writing, reading
+JUDGING = (1.0, 300_000)  # seconds, and multiplications a private pixel: metrics, baselines, resamples
 FEW = 8  # images that a scheme is tried on, to see which attacks apply
 CHANGES = 2  # that are measured where a scheme is broken
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All parts, and why some attacks do not apply."""
+    """All steps, why some attacks do not apply, and the seconds of a unit of work."""
 
-    pieces: tuple[Piece, ...]
-    refused: Mapping[str, str]
-    pace: float
+    steps: tuple[Step, ...]
+    refused: Mapping[StepKey, Refusal]
+    unit: float
     epochs: int = 0
     """That a training takes if it is not shortened."""
 
-    def piece(self, key: str) -> Piece | None:
-        """Give a part, unless it was left out."""
-        return next((piece for piece in self.pieces if piece.key == key and not piece.left_out), None)
+    def step(self, key: StepKey) -> Step | None:
+        """Give a step, unless it was left out."""
+        return next((step for step in self.steps if step.key == key and not step.left_out), None)
 
     @property
     def expected(self) -> float:
         """Seconds that the audit is expected to take."""
-        return sum(piece.expected for piece in self.pieces)
-
-    def attack(self, name: str, scheme: str, question: Question, seconds: float) -> Attack[Any]:
-        """Give an attack with settings that fit into so many seconds of the reference machine."""
-        piece, attack = self.piece(f"{scheme}/{name}"), question.attacks[name]
-        if piece is None or piece.unknown:
-            return attack
-        return attack.within(seconds, _task(question.schemes[scheme], question))
+        return sum(step.expected for step in self.steps)
 
 
 def make_plan(question: Question) -> Plan:
-    """Expect what everything takes, and share the budget out; refuse one that is too small for anything."""
-    slower = pace()
-    pieces, refused, proved = [], {}, set[str]()
+    """Expect what everything takes, and allocate the budget; refuse one that is too small for anything."""
+    unit = unit_seconds()
+    steps: list[Step] = []
+    refused: dict[StepKey, Refusal] = {}
+    proved: set[tuple[str, str]] = set()
     epochs = 0
     if question.learning is not None:
-        each = [epoch_seconds(question.learning, scheme) for scheme in (None, *question.schemes.values())]
+        each = [epoch_seconds(question.learning, scheme) for scheme in (None, *question.trainable.values())]
         epochs = automatic(len(question.learning.train)).epochs
-        words = f"accuracy of vanilla training and {len(question.schemes)} scheme{'s' * (len(question.schemes) > 1)}"
-        pieces.append(Piece(ACCURACY, words, 1.0, sum(each), epochs * sum(each)))
+        steps.append(Step(StepKey(StepKind.ACCURACY), 1.0, sum(each), epochs * sum(each)))
     for name, scheme in question.schemes.items():
-        attacks, not_here = _attacks(name, scheme, question, slower, proved)
-        refused.update(not_here)
+        attacks, not_here = _attacks(name, scheme, question, unit, proved)
+        refused |= not_here
         pixels = question.rounds * question.private.images.numel()
-        pieces.append(Piece(f"{name}/hide", f"{name}: hide", 0.1 + HIDING * pixels * slower, needed=True))
-        pieces += attacks
+        steps.append(Step(StepKey(StepKind.HIDE, name), 0.1 + HIDING * pixels * unit))
+        steps += attacks
         if attacks:
             usual = sum(attack.full for attack in attacks) / len(attacks)
-            judging = CHANGES * _judging(question, slower)
-            pieces.append(Piece(f"{name}/change", f"{name}: what would help", judging, full=CHANGES * usual))
-    return Plan(share(pieces, question.budget), refused, slower, epochs)
+            judging = CHANGES * _judging(question, unit)
+            steps.append(Step(StepKey(StepKind.ADVICE, name), judging, full=CHANGES * usual))
+    return Plan(allocate(steps, question.budget), refused, unit, epochs)
+
+
+def planned_task(scheme: Encoder, question: Question) -> Task:
+    """Tell how large the release of a scheme will be."""
+    return scheme.planned_size(question.private, question.public_for(scheme), question.own, question.rounds)
 
 
 def _attacks(
-    name: str, scheme: MixingEncoder, question: Question, slower: float, proved: set[str]
-) -> tuple[list[Piece], dict[str, str]]:
-    """Tell what the attacks that apply take, and why others do not; a weak case is planted once for like schemes."""
-    few = question.private.take(slice(0, max(FEW, 2 * sum(scheme.images_per_row))))
-    release, secret = scheme.hide(few, question.mixed_in(scheme), seeded(0), question.rounds)
+    name: str, scheme: Encoder, question: Question, unit: float, proved: set[tuple[str, str]]
+) -> tuple[list[Step], dict[StepKey, Refusal]]:
+    """Tell what the attacks that apply take, and why others do not; a weak case is made once for like schemes."""
+    task, proof = planned_task(scheme, question), proof_size(scheme, question)
+    few = question.private.take(slice(0, max(FEW, 2 * task.images_per_item)))
+    release, secret = scheme.hide(few, question.public_for(scheme), seeded(0), question.rounds)
     release = replace(release, own=question.own)
-    pieces, refused = [], {}
+    steps, refused = [], {}
     for attack_name, attack in question.attacks.items():
-        key = f"{name}/{attack_name}"
-        if reason := attack.refuses(seen_by(threat_of(attack), release, secret)):
+        key = StepKey(StepKind.ATTACK, name, attack_name)
+        known = isinstance(release, attack.sees)
+        reason = refusal(attack, seen_by(threat_of(attack), release, secret) if known else release)
+        if reason is not None:
             refused[key] = reason
             continue
-        task, proof = _task(scheme, question), proof_task(scheme, question)
-        full, least = attack.effort(task), attack.within(0.0, task).effort(task)
-        tried = attack.within(SECONDS, proof).effort(proof)
-        planted = f"{attack_name} {weak_kind(scheme)}"
-        each = UNKNOWN[0] if tried is None else slower * tried
-        once = 0.0 if planted in proved else 2 * each + 1.0
-        proved.add(planted)
-        unknown = full is None or least is None
-        fixed = once + _judging(question, slower)
-        least, full = UNKNOWN if full is None or least is None else (least * slower, full * slower)
-        pieces.append(Piece(key, f"{name}: {attack_name}", fixed, min(least, full), full, unknown=unknown))
-    return pieces, refused
+        tried = attack.within(WORK, proof).work(proof)
+        once = 0.0
+        if (attack_name, scheme.weak_kind) not in proved:
+            once = 1.0 + 2 * (UNKNOWN[0] if tried is None else unit * tried)
+        proved.add((attack_name, scheme.weak_kind))
+        least, full = _seconds(attack, task, unit)
+        steps.append(Step(key, once + _judging(question, unit), min(least, full), full))
+    return steps, refused
 
 
-def _task(scheme: MixingEncoder, question: Question) -> Task:
-    return Task.planned(scheme, question.private, question.mixed_in(scheme), question.own, question.rounds)
+def _seconds(attack: Attack[Any], task: Task, unit: float) -> tuple[float, float]:
+    """Expect the seconds of an attack with its least settings, and with its own."""
+    least, full = attack.within(0.0, task).work(task), attack.work(task)
+    return UNKNOWN if least is None or full is None else (unit * least, unit * full)
 
 
-def _judging(question: Question, slower: float) -> float:
+def _judging(question: Question, unit: float) -> float:
     once, each = JUDGING
-    return slower * (once + each * question.private.images.numel())
+    return once + each * question.private.images.numel() * unit

@@ -9,9 +9,10 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.mixup import Mixup
-from hideseek.hide.mixing.draws import Law, check_settings, coefficients, private_and_public
+from hideseek.hide.encoders.singularized_mixup import instead
+from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Encoder, ImagesPerRow, Known, Samples
+from hideseek.records import Change, Encoder, ImagesPerRow, Known, Samples
 
 CARLINI = "Carlini et al.: Is Private Learning Possible with Instance Encoding?, IEEE S&P 2021"
 CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean Factor Analysis with Applications to InstaHide, 2021"
@@ -20,41 +21,56 @@ CHALLENGE = "InstaHide challenge, leaderboard: the generator's attack, 2020"
 USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 
 
-def weak_cases(public: bool) -> Iterator[Encoder]:
-    """Mix two images under a mask, and without one."""
-    private = 1 if public else None
-    yield InstaHide(k=2, k_private=private, largest=0.9, private_share=0.0)
-    yield Mixup(k=2, k_private=private)
+class MaskedEncoder(RecipeEncoder):
+    """What InstaHide and its variant have in common: the mask, and what is known of it."""
 
+    @property
+    def masked(self) -> bool:
+        """Tell that signs are flipped at random."""
+        return True
 
-def published(per_row: ImagesPerRow, rounds: int) -> Iterator[Known]:
-    """Say how InstaHide was broken, and what of that applies."""
-    yield Known(
-        "Broken in 2020: absolute values undo the mask, a network tells which rows share an image, labels give the"
-        " weights, and the images are solved for.",
-        CARLINI,
-    )
-    if rounds > 1:
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Mix two images under a mask, and without one."""
+        private = 1 if self.mixes_public else None
+        yield InstaHide(k=2, k_private=private, largest=0.9, private_share=0.0)
+        yield Mixup(k=2, k_private=private)
+
+    def published(self, rounds: int) -> Iterator[Known]:
+        """Say how InstaHide was broken, and what of that applies."""
+        per_row = self.images_per_row
         yield Known(
-            f"Re-encoding feeds that attack: every image is in {per_row.private * rounds} rows under fresh masks.",
+            "Broken in 2020: absolute values undo the mask, a network tells which rows share an image, labels give the"
+            " weights, and the images are solved for.",
             CARLINI,
         )
-    if per_row.private == 2:
+        if rounds > 1:
+            yield Known(
+                f"Re-encoding feeds that attack: every image is in {per_row.private * rounds} rows under fresh masks.",
+                CARLINI,
+            )
+        if per_row.private == 2:
+            yield Known(
+                "With two private images in a row, the rows that share an image form a line graph, from which the"
+                " pairs are recovered efficiently.",
+                TWO,
+            )
+        if sum(per_row) > USUAL:
+            yield Known(
+                "A larger k is no defence: sparse factorisation recovers which images are in each row, for any k.", CHEN
+            )
         yield Known(
-            "With two private images in a row, who is mixed with whom is a line graph, which is recovered efficiently.",
-            TWO,
+            "Masks must come from a cryptographic generator, as they do here: those of the InstaHide challenge did not,"
+            " and were drawn again.",
+            CHALLENGE,
         )
-    if sum(per_row) > USUAL:
-        yield Known("A larger k is no defence: sparse factorisation recovers who is mixed with whom for any k.", CHEN)
-    yield Known(
-        "Masks must come from a cryptographic generator, as they do here: those of the InstaHide challenge did not,"
-        " and were drawn again.",
-        CHALLENGE,
-    )
+
+    def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
+        """Advise another scheme: no setting of this one hides."""
+        return instead()
 
 
 @dataclass(frozen=True)
-class InstaHide(RecipeEncoder, mechanism="instahide"):
+class InstaHide(MaskedEncoder, mechanism="instahide"):
     """Mix every image with k − 1 others and flip the sign of every pixel at random: x̃_i = σ_i ∘ Σ_j λ_ij x_{π_j(i)}.
 
     Algorithm 2 (inside: all k private) and §3.2 (cross: 2 private, k − 2 public, only the private labels mixed, so
@@ -62,7 +78,7 @@ class InstaHide(RecipeEncoder, mechanism="instahide"):
     """
 
     k: int = 4
-    """How many images meet in a row."""
+    """How many images are mixed into a row."""
     k_private: int | None = None
     """How many of them are private, the others being public; None: all."""
     largest: float = 0.65
@@ -76,35 +92,20 @@ class InstaHide(RecipeEncoder, mechanism="instahide"):
         check_settings(self.k, self.k_private, self.largest, self.private_share)
 
     @property
-    def masked(self) -> bool:
-        """Tell that signs are flipped at random."""
-        return True
-
-    @property
     def images_per_row(self) -> ImagesPerRow:
         """Tell how many private and how many public images are mixed into a row."""
-        return (
-            ImagesPerRow(self.k, 0) if self.k_private is None else ImagesPerRow(self.k_private, self.k - self.k_private)
-        )
+        return per_row(self.k, self.k_private)
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""
         sources, public_sources = private_and_public(private, public, self.k, self.k_private, chance)
         bounds = (self.largest, sources.shape[1], self.private_share)
         weights = coefficients(len(private), self.k, chance, self.law, *bounds)
-        return Recipe(self, sources, weights, public_sources, masked=True)
-
-    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images under a mask, and without one."""
-        return weak_cases(self.mixes_public)
-
-    def published(self, rounds: int) -> Iterator[Known]:
-        """Say how InstaHide was broken."""
-        return published(self.images_per_row, rounds)
+        return Recipe(self, sources, weights, public_sources)
 
 
 @dataclass(frozen=True)
-class PairInstaHide(RecipeEncoder, mechanism="pair-instahide"):
+class PairInstaHide(MaskedEncoder, mechanism="pair-instahide"):
     """Mix two images with fixed weights under a mask: x̃_i = σ_i ∘ ((1 − α) x_i + α x_j), j ≠ i (InstaHide §5.2 a)."""
 
     alpha: float = 0.5
@@ -115,11 +116,6 @@ class PairInstaHide(RecipeEncoder, mechanism="pair-instahide"):
             raise BadInput(f"alpha must be between 0 and 1, not {self.alpha}.")
 
     @property
-    def masked(self) -> bool:
-        """Tell that signs are flipped at random."""
-        return True
-
-    @property
     def images_per_row(self) -> ImagesPerRow:
         """Tell how many private and how many public images are mixed into a row."""
         return ImagesPerRow(2, 0)
@@ -128,12 +124,4 @@ class PairInstaHide(RecipeEncoder, mechanism="pair-instahide"):
         """Draw partners."""
         sources, none = private_and_public(private, public, 2, None, chance)
         weights = torch.tensor([1 - self.alpha, self.alpha]).expand(len(private), 2)
-        return Recipe(self, sources, weights, none, masked=True)
-
-    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images under a mask, and without one."""
-        return weak_cases(self.mixes_public)
-
-    def published(self, rounds: int) -> Iterator[Known]:
-        """Say how InstaHide was broken."""
-        return published(self.images_per_row, rounds)
+        return Recipe(self, sources, weights, none)

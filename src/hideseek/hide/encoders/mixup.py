@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.hide.mixing.draws import Law, check_settings, coefficients, private_and_public
+from hideseek.hide.encoders.singularized_mixup import instead
+from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Encoder, ImagesPerRow, Known, Samples
+from hideseek.records import Change, Encoder, ImagesPerRow, Known, Samples
 
 PAPER = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
 
@@ -22,7 +23,7 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     """
 
     k: int = 2
-    """How many images meet in a row."""
+    """How many images are mixed into a row."""
     k_private: int | None = None
     """How many of them are private, the others being public; None: all."""
     largest: float = 1.0
@@ -38,9 +39,7 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     @property
     def images_per_row(self) -> ImagesPerRow:
         """Tell how many private and how many public images are mixed into a row."""
-        return (
-            ImagesPerRow(self.k, 0) if self.k_private is None else ImagesPerRow(self.k_private, self.k - self.k_private)
-        )
+        return per_row(self.k, self.k_private)
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw partners and weights."""
@@ -60,6 +59,10 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
         if rounds > 1:
             yield Known(
                 f"Every image is in {self.images_per_row.private * rounds} rows, which are {rounds} times as many"
-                " equations as there are images: who finds out which images are in each row solves them exactly.",
+                " equations as there are images: an attacker with the images of each row solves them exactly.",
                 f"{PAPER}, §2.1; hideseek, mixup-pairs",
             )
+
+    def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
+        """Advise another scheme: no setting of this one hides."""
+        return instead()

@@ -73,7 +73,7 @@ def spread(samples: Samples, chance: Randomness) -> Spread:
 def noise_factor(tau: float, alpha: float, concentration: float) -> float:
     """Give m_f, how many mean distances long the noise must be: √((α² / (τ (1 − α)²) − 1) / 2c) (Theorem 4.2).
 
-    Zero where the mixture meets SNR ≤ τ without noise.
+    Zero where the mixture keeps to SNR ≤ τ without noise.
 
     >>> round(noise_factor(1e-2, 0.65, 1.0)), round(noise_factor(1e-6, 0.65, 1.0))
     (13, 1313)
@@ -189,5 +189,7 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
         return Bound("Theorem 4.2", "the signal-to-noise ratio of one row", ratio, limits)
 
 
-STRONG = SingularizedMixup(tau=1e-4)
-"""What is advised where a mechanism has no stronger setting of its own."""
+def instead() -> Iterator[tuple[Change, RecipeEncoder]]:
+    """Advise this mechanism in place of one that no setting of its own makes hide."""
+    strong = SingularizedMixup(tau=1e-4)
+    yield Change(ChangeKind.OTHER_SCHEME, "tau", None, strong.tau, strong.mechanism, STRONG_COST), strong

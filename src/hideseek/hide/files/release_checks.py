@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from blake3 import blake3
@@ -11,14 +11,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from hideseek.errors import BadInput
-from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.records import Normalisation
+from hideseek.records import MixingEncoder, Normalisation
 
 FORMAT = 1
 ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
+Revealed = Literal["weights", "sources"]  # what a release may give away, to a stronger attacker
 
 
-def described(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> dict[str, Any]:
     """Read release.json and check its form."""
     path = folder / "release.json"
     if not path.is_file():
@@ -56,7 +56,7 @@ def _has_form(about: Any) -> bool:
             and (_counts(about["classes"]) or _names(about["classes"]))
             and about["reproducible"] == ("seed" in about)
             and type(about.get("seed", 0)) is int
-            and set(about.get("given_away", ())) <= {"weights", "sources"}
+            and set(about.get("given_away", ())) <= set(get_args(Revealed))
             and _counts(about.get("rounds", 1))
             and about.get("rounds", 1) > 0
             and about["rows"] % about.get("rounds", 1) == 0
@@ -81,7 +81,7 @@ def constants(about: dict[str, Any], channels: int) -> Normalisation:
     return Normalisation(kind, tuple(mean or ()), tuple(std or ()))
 
 
-def wanted_tensors(about: dict[str, Any], scheme: RecipeEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
     """Give the tensors of a shard: their types, and the shape of a row."""
     classes = len(about["classes"]) if isinstance(about["classes"], list) else about["classes"]
     private, public = scheme.images_per_row

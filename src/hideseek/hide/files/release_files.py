@@ -8,35 +8,39 @@ change release.json too.
 import hashlib
 import json
 import math
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from blake3 import blake3
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.files import content, need_space, new_file, new_folder, write_tensors
-from hideseek.hide.encoders.base import RecipeEncoder, checked_recipe
-from hideseek.hide.files.release_checks import FORMAT, check_given, checked_shard, constants, described, wanted_tensors
+from hideseek.files import content, need_space, new_file, new_folder
+from hideseek.hide.files.release_checks import (
+    FORMAT,
+    Revealed,
+    check_given,
+    checked_shard,
+    constants,
+    read_description,
+    wanted_tensors,
+)
 from hideseek.hide.files.schemes import from_json, to_json
 from hideseek.hide.files.secret_files import SecretWriter
-from hideseek.hide.mixing.blend import blender
-from hideseek.hide.mixing.follow import block_rows, follow
-from hideseek.hide.mixing.recipe import Batch, Recipe
+from hideseek.hide.files.shards import shard_name, write_shards
+from hideseek.hide.mixing.checked_recipe import checked_recipe
 from hideseek.progress import track
 from hideseek.records import EncodedRelease, Samples
 from hideseek.records.samples import describe_shape
 
-SHARD = 1 << 25  # bytes of images, about: a block for each of two threads
-WRITERS = 2  # shards that are hashed and written while the next one is made
-Revealed = Literal["weights", "sources"]  # what a stronger attacker may be told
+if TYPE_CHECKING:
+    from hideseek.hide.encoders.base import RecipeEncoder
 
 
 def write_release(
-    encoder: RecipeEncoder,
+    encoder: "RecipeEncoder",
     private: Samples,
     public: Samples | None,
     chance: Randomness,
@@ -47,15 +51,15 @@ def write_release(
 ) -> None:
     """Encode every private image once a round, shard by shard, so that memory stays bounded however large the set is.
 
-    Whatever happens, `folder` is either complete or not there. `secret`, for research, gets the truth; `give_away`,
-    for research too, puts what a stronger attacker would know into the release.
+    Whatever happens, `folder` is either complete or not there. Two options are for research: `secret` is the file that
+    gets the ground truth, and `give_away` names what of it goes into the release, for a stronger attacker.
     """
     recipe = checked_recipe(encoder, private, public, chance, rounds)
     pixels = math.prod(private.shape)
     need_space(folder, 4 * len(recipe) * (pixels + private.labels.shape[1]))
     with SecretWriter(secret, folder, recipe, private) as keeper, new_folder(folder) as partial:
-        shards = _write_shards(recipe, private, public, chance, partial, keeper, give_away)
-        used = public if recipe.public_sources.shape[1] else None
+        shards = write_shards(recipe, private, public, chance, partial, keeper, give_away)
+        used = public if encoder.mixes_public else None
         about = {
             "format": FORMAT,
             "scheme": to_json(recipe.scheme),
@@ -76,43 +80,6 @@ def write_release(
         keeper.finish(hashlib.sha256(text).hexdigest())
 
 
-def _write_shards(
-    recipe: Recipe,
-    private: Samples,
-    public: Samples | None,
-    chance: Randomness,
-    folder: Path,
-    keeper: SecretWriter,
-    give_away: tuple[Revealed, ...],
-) -> list[dict[str, Any]]:
-    """Make and write the shards, each while the ones before it are hashed and written."""
-    pixels = math.prod(private.shape)
-    step = max(1, SHARD // (4 * pixels) // block_rows(pixels)) * block_rows(pixels)
-    buffers = [torch.empty(step, *private.shape, device=private.images.device) for _ in range(WRITERS + 1)]
-    blend = blender(private, public, moves=recipe.geometry is not None)
-    written: list[Future[dict[str, Any]]] = []
-    with ThreadPoolExecutor(WRITERS) as writer:
-        for number, start in enumerate(track(range(0, len(recipe), step), "hiding")):
-            part = recipe.rows(slice(start, start + step))
-            if number > WRITERS:
-                written[number - WRITERS - 1].result()  # its buffer is free again
-            batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)], blend)
-            keeper.keep(start, batch)
-            given: dict[str, torch.Tensor] = {name: getattr(part, name) for name in give_away}
-            written.append(writer.submit(_write_shard, folder / _shard(number), batch, given))
-        return [shard.result() for shard in written]
-
-
-def _shard(number: int) -> str:
-    return f"encoded-{number:05d}.safetensors"
-
-
-def _write_shard(path: Path, batch: Batch, given: dict[str, torch.Tensor]) -> dict[str, Any]:
-    tensors = {"images": batch.encoded.images, "labels": batch.encoded.labels, **given}
-    digest = write_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
-    return {"rows": len(batch.encoded), "blake3": digest}
-
-
 def digest(samples: Samples) -> str:
     """Give a checksum of images as they are used: of what is stored and how it is scaled."""
     total = blake3()
@@ -124,19 +91,19 @@ def digest(samples: Samples) -> str:
 
 def read_release(folder: Path) -> EncodedRelease:
     """Read a release, after checking all of it: version, checksums, shapes, finite values, labels."""
-    about = described(folder)
+    about = read_description(folder)
     names = about["classes"] if isinstance(about["classes"], list) else []
     scheme = from_json(about["scheme"])
     wanted = wanted_tensors(about, scheme)
     row_bytes = sum(torch.empty(0, dtype=dtype).element_size() * math.prod(shape) for dtype, shape in wanted.values())
     for number, shard in enumerate(about["shards"]):  # before room is made for what a stranger only claims to have
-        path = folder / _shard(number)
+        path = folder / shard_name(number)
         if not path.is_file() or path.stat().st_size < shard["rows"] * row_bytes:
             raise BadInput(f"{path} is damaged: get the release again from where it came.")
     whole = {name: torch.empty(about["rows"], *shape, dtype=dtype) for name, (dtype, shape) in wanted.items()}
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
-        path = folder / _shard(number)
+        path = folder / shard_name(number)
         tensors = checked_shard(path, shard, wanted)
         check_given(path, tensors, about["rows"] // about.get("rounds", 1))
         stop = start + shard["rows"]
@@ -164,7 +131,7 @@ def release_digest(folder: Path) -> str:
 
 def with_public(release: EncodedRelease, folder: Path, public: Samples) -> EncodedRelease:
     """Put the public images that were mixed in beside a release, after checking that these are they."""
-    used = described(folder)["public"]
+    used = read_description(folder)["public"]
     if used is None:
         raise BadInput(f"no public images were mixed into {folder}: give none.")
     if public.shape != release.encoded.shape:

@@ -7,15 +7,11 @@ from types import NoneType, UnionType
 from typing import Any
 
 from hideseek.errors import BadInput
-from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.hide.mixing.geometry import Geometry
-from hideseek.records import Encoder
-
-_GEOMETRY = "geometry"  # a part of a scheme, which is no mechanism
+from hideseek.records import Encoder, MixingEncoder
 
 
 def to_json(scheme: Any) -> dict[str, Any]:
-    """Give a scheme's mechanism and parameters.
+    """Give the mechanism and the parameters of a scheme, or of a part of it.
 
     >>> from hideseek.hide import PairInstaHide
     >>> to_json(PairInstaHide(alpha=0.25))
@@ -23,26 +19,27 @@ def to_json(scheme: Any) -> dict[str, Any]:
     """
     parameters = {field.name: getattr(scheme, field.name) for field in dataclasses.fields(scheme)}
     return {
-        "mechanism": _GEOMETRY if isinstance(scheme, Geometry) else scheme.mechanism,
+        "mechanism": scheme.mechanism,
         **{key: to_json(value) if dataclasses.is_dataclass(value) else value for key, value in parameters.items()},
     }
 
 
-def from_json(described: object) -> RecipeEncoder:
+def from_json(described: object) -> MixingEncoder:
     """Build the scheme that a JSON object describes, or say what is wrong with it."""
     try:
-        scheme: RecipeEncoder = _build(described, RecipeEncoder)
+        scheme: MixingEncoder = _build(described, MixingEncoder)
     except (RecursionError, OverflowError):
         raise BadInput("the release describes a scheme that cannot be: it was damaged.") from None
     return scheme
 
 
 def _build(described: object, wanted: type[Any]) -> Any:
+    """Build a scheme, or a part of one: any dataclass that has a `mechanism`."""
     name = described.get("mechanism") if isinstance(described, dict) else None
-    kinds_of_parts: dict[str, type[Any]] = {_GEOMETRY: Geometry, **Encoder.mechanisms}
-    if not isinstance(described, dict) or not isinstance(name, str) or name not in kinds_of_parts:
+    known = Encoder.mechanisms if issubclass(wanted, Encoder) else {wanted.mechanism: wanted}
+    if not isinstance(described, dict) or not isinstance(name, str) or name not in known:
         raise BadInput(f"the scheme {name!r} is unknown here: update hideseek.")
-    mechanism = kinds_of_parts[name]
+    mechanism: type[Any] = known[name]
     hints = typing.get_type_hints(mechanism)
     kinds = {field.name: hints[field.name] for field in dataclasses.fields(mechanism)}
     given = {key: value for key, value in described.items() if key != "mechanism"}
@@ -53,9 +50,9 @@ def _build(described: object, wanted: type[Any]) -> Any:
 
 def _value(value: object, kind: Any, name: str) -> Any:
     """Check a parameter against its declared type."""
-    options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    if kind in (RecipeEncoder, Geometry):
+    if hasattr(kind, "mechanism") or (isinstance(kind, type) and issubclass(kind, Encoder)):
         return _build(value, kind)
+    options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if typing.get_origin(kind) is typing.Literal:
         fits = isinstance(value, str) and value in typing.get_args(kind)
     elif isinstance(value, bool) or value is None:

@@ -1,4 +1,4 @@
-"""The truth behind a release, in one file for its owner's eyes; kept only where research asks for it."""
+"""The ground truth behind a release, in one file that only its owner may read; kept only where research asks for it."""
 
 import glob
 import json
@@ -59,7 +59,7 @@ class SecretWriter:
         head, self._starts = tensor_header(shapes, {"release": _DIGEST, "about": json.dumps(about)})
         self._digest_at = head.index(_DIGEST.encode())
         for left in self._path.parent.glob(glob.escape(f".{self._path.name}.") + "*.partial"):
-            left.unlink()  # of a run that was killed: private images must not lie about
+            left.unlink()  # of a run that was killed: no private image may be left behind
         need_space(self._path, sum(tensor.nbytes for tensor in known.values()))
         self._file = self._stack.enter_context(new_file(self._path, mode=0o600))
         self._file.write(head)

@@ -1,1 +1,1 @@
-"""How rows are made: who is mixed with whom (draws, recipe), and the making (follow, blend, kernel, geometry)."""
+"""How rows are made: what is mixed (draws, recipe, queries), and the mixing (follow, blend, kernel, geometry)."""

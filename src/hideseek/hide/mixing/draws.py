@@ -17,7 +17,7 @@ from hideseek.records import ImagesPerRow, Samples
 
 Law = Literal["uniform", "half-normal", "dirichlet"]
 MOST = 1 << 16  # images in a row
-HARD = 1e-4  # a bound that fewer draws than this meet is as good as impossible
+RARE = 1e-4  # a bound that a smaller share of draws keeps is as good as impossible
 
 
 def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
@@ -25,7 +25,7 @@ def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
 
     Algorithm 2 of InstaHide, line 5. Each image is used k times.
 
-    Deviation: independent permutations meet (4 % of rows at n = 128, k = 4 would hold an image twice); here the rows
+    Deviation: independent permutations clash (4 % of rows at n = 128, k = 4 would hold an image twice); here the rows
     where a permutation repeats an earlier one trade their images with other rows, so that sources in a row differ.
     """
     if k > count:
@@ -46,7 +46,7 @@ def _differing(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int
         rows = np.union1d(clashes, chance.integers(count, 8 * width + 8).numpy())
         if len(rows) == count:
             return _dealt(earlier, chance)
-        drawn[rows] = drawn[rows[chance.permutation(len(rows)).numpy()]]  # they trade, until nobody clashes
+        drawn[rows] = drawn[rows[chance.permutation(len(rows)).numpy()]]  # they trade, until none clashes
         clashes = rows[(earlier[:, rows] == drawn[rows]).any(0)]
     return drawn
 
@@ -86,7 +86,7 @@ def per_row(k: int, k_private: int | None) -> ImagesPerRow:
 
 
 def check_settings(k: int, k_private: int | None, largest: float, private_share: float) -> None:
-    """Refuse settings that no set of images could meet."""
+    """Refuse settings that no set of images could fulfil."""
     if not 1 <= k <= MOST or not 1 <= (k if k_private is None else k_private) <= k:
         raise BadInput(
             f"a row mixes 1 ≤ k ≤ {MOST} images, of which at least one is private, not k = {k} with"
@@ -118,7 +118,7 @@ def coefficients(
     Algorithm 2 of InstaHide, line 6, and §3.2: U[0,1]^k, normalised, and drawn again where a bound is broken. The other
     laws are what implementations draw: |N(0,1)|^k, normalised (the authors'), and Dirichlet(3, 1, …, 1) (GradAttack).
 
-    Deviation: the paper does not say how the bounds are met; rejection keeps the law of λ given that they are.
+    Deviation: the paper does not say how the bounds are kept; rejection gives the law of λ given that they are.
     """
     drawn, kept, tried = [], 0, 0
     while kept < rows:
@@ -126,9 +126,9 @@ def coefficients(
         fits = (batch.max(0) <= largest) & (batch[:private].sum(0) >= private_share)
         drawn.append(batch[:, fits])
         kept, tried = kept + drawn[-1].shape[1], tried + batch.shape[1]
-        if kept < HARD * tried and tried > 100 / HARD:
+        if kept < RARE * tried and tried > 100 / RARE:
             raise BadInput(
-                f"hardly any weights meet c1 = {largest} and c2 = {private_share} at k = {k}: loosen one of them."
+                f"hardly any weights keep to c1 = {largest} and c2 = {private_share} at k = {k}: loosen one of them."
             )
     return torch.from_numpy(np.hstack(drawn)[:, :rows].T.astype(np.float32, order="C"))
 
@@ -151,8 +151,10 @@ def private_and_public(
     private: Samples, public: Samples | None, k: int, k_private: int | None, chance: Randomness
 ) -> tuple[Int[Tensor, "n k_private"], Int[Tensor, "n k_public"]]:
     """Draw every row's private sources and its public ones; all k are private where `k_private` is None."""
-    k_public = 0 if k_private is None else k - k_private
-    if k_public and public is None:
-        raise BadInput(f"this scheme mixes {k_public} public images into every row: give it a public set.")
+    wanted = per_row(k, k_private)
+    if wanted.public and public is None:
+        raise BadInput(f"this scheme mixes {wanted.public} public images into every row: give it a public set.")
     available = len(public) if public is not None else 0
-    return partners(len(private), k - k_public, chance), public_partners(len(private), available, k_public, chance)
+    return partners(len(private), wanted.private, chance), public_partners(
+        len(private), available, wanted.public, chance
+    )

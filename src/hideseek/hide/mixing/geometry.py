@@ -1,8 +1,9 @@
-"""Moving images before they are mixed, so that the same pixel of one image never meets twice in one place."""
+"""Moving images before they are mixed, so that a pixel of an image is not in the same place of all its rows."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -19,6 +20,9 @@ class Geometry:
 
     Each is off at its default. What comes into the picture from outside is its mirror image.
     """
+
+    mechanism: ClassVar[str] = "geometry"
+    """The name in files, as a part of a scheme."""
 
     shift: float = 0.0
     """Move by up to this share of the side, in each direction."""

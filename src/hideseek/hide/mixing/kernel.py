@@ -6,11 +6,7 @@ either order of channels), and is written once. The mask costs one random bit a 
 
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hideseek.chance.compiled import compiled
@@ -77,53 +73,19 @@ def _offset(  # pragma: no cover (compiled)
     return total
 
 
-def _copy(streaming: bool) -> Any:
-    """Make an instruction that copies 32 floats and flips the signs where a word of 32 bits says so.
-
-    An ordinary store first reads what it overwrites. A streaming one does not, and passes the cache by; it needs an
-    address that 32 divides.
-    """
-
-    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        byte, word = ir.IntType(8), ir.IntType(32)
-        eight = ir.VectorType(word, 8)
-        to, at, flips = (builder.inttoptr(argument, byte.as_pointer()) for argument in arguments)
-        bits = builder.load(builder.bitcast(flips, word.as_pointer()), align=1)
-        lane = builder.insert_element(ir.Constant(eight, ir.Undefined), bits, ir.Constant(word, 0))
-        spread = builder.shuffle_vector(lane, lane, ir.Constant(eight, [0] * 8))
-        for part in range(4):
-            place = [ir.Constant(word, 32 * part)]
-            shifted = builder.shl(spread, ir.Constant(eight, [31 - 8 * part - t for t in range(8)]))
-            signs = builder.and_(shifted, ir.Constant(eight, [0x80000000] * 8))
-            values = builder.load(builder.bitcast(builder.gep(at, place), eight.as_pointer()), align=4)
-            target = builder.bitcast(builder.gep(to, place), eight.as_pointer())
-            store = builder.store(builder.xor(values, signs), target, align=32 if streaming else 4)
-            if streaming:
-                store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(word, 1)]))
-        return context.get_dummy_value()
-
-    def copy(_: Any, target: Any, source: Any, flips: Any) -> Any:
-        return types.void(types.uintp, types.uintp, types.uintp), generate
-
-    return intrinsic(copy)
-
-
-_stream, _write = _copy(streaming=True), _copy(streaming=False)
-
-
 @compiled(inline="always")
 def _store(total: Matrix, out: Matrix, mask: NDArray[np.uint8]) -> None:  # pragma: no cover (compiled)
-    """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set."""
-    target, source, flips = out.ctypes.data, total.ctypes.data, mask.ctypes.data
-    whole = len(out) // 32
-    if target % 32 == 0:
-        for i in range(whole):
-            _stream(numba.uintp(target + 128 * i), numba.uintp(source + 128 * i), numba.uintp(flips + 4 * i))
-    else:
-        for i in range(whole):
-            _write(numba.uintp(target + 128 * i), numba.uintp(source + 128 * i), numba.uintp(flips + 4 * i))
+    """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set.
+
+    The compiler makes one vector instruction of each step for the eight pixels of a byte.
+    """
     values, bits = total.view(np.uint32), out.view(np.uint32)
-    for q in range(32 * whole, len(out)):
+    whole = len(out) // 8
+    for i in range(whole):
+        flips = np.uint32(mask[i])
+        for t in range(8):
+            bits[8 * i + t] = values[8 * i + t] ^ ((flips << np.uint32(31 - t)) & SIGN)
+    for q in range(8 * whole, len(out)):
         bits[q] = values[q] ^ ((np.uint32(mask[q // 8]) << np.uint32(31 - q % 8)) & SIGN)
 
 

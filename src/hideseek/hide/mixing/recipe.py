@@ -49,12 +49,16 @@ class Recipe:
     weights: Float[Tensor, "m k"]  # the private ones first
     public_sources: Int[Tensor, "m k_public"]
     label_weights: Float[Tensor, "m k_private"] | None = None  # None: those of the private images
-    masked: bool = False
     noise: Noise | None = None
     geometry: Geometry | None = None
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    @property
+    def masked(self) -> bool:
+        """Tell whether signs are flipped at random."""
+        return self.scheme.masked
 
     def rows(self, rows: slice | Tensor) -> Self:
         """Give the recipe of some rows."""

@@ -1,18 +1,18 @@
 """Names of places in a page: the same in every page of the same audit, and no two alike."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hideseek.records.result import AttackResult, Result, SchemeResult
-from hideseek.report.headline import rank, worst_attack
-from hideseek.report.words import slug
+from hideseek.report.ranking import reading_order, worst_attack
 
 
 @dataclass(frozen=True)
 class PlacedAttack:
     """An attack on a scheme, and where it stands: `mixup/mixup-pairs`."""
 
-    tried: AttackResult
+    result: AttackResult
     place: str
 
 
@@ -20,19 +20,28 @@ class PlacedAttack:
 class PlacedScheme:
     """A scheme, where it stands, and its attacks, what broke it first."""
 
-    audited: SchemeResult
+    result: SchemeResult
     place: str
     attacks: tuple[PlacedAttack, ...]
 
     @property
     def worst(self) -> PlacedAttack | None:
         """The attack that did most harm, or came nearest."""
-        worst = worst_attack(self.audited)
-        return next((attack for attack in self.attacks if attack.tried is worst), None)
+        worst = worst_attack(self.result)
+        return next((attack for attack in self.attacks if attack.result is worst), None)
 
     def named(self, name: str) -> PlacedAttack | None:
         """Give the attack of that name; None where there is none."""
-        return next((attack for attack in self.attacks if attack.tried.attack == name), None)
+        return next((attack for attack in self.attacks if attack.result.attack == name), None)
+
+
+def anchor(text: str) -> str:
+    """Make a name that an address may hold.
+
+    >>> anchor("Mixup (k = 4)"), anchor("<b>&")
+    ('mixup-k-4', 'b')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def placed(result: Result, taken: Iterable[str]) -> tuple[PlacedScheme, ...]:
@@ -48,19 +57,19 @@ def placed(result: Result, taken: Iterable[str]) -> tuple[PlacedScheme, ...]:
         return name
 
     schemes = []
-    for audited in result.schemes:
-        place = new(slug(audited.name) or "scheme")
-        attacks = [PlacedAttack(tried, new(f"{place}/{slug(tried.attack) or 'attack'}")) for tried in audited.attacks]
-        attacks.sort(key=lambda attack: rank(attack.tried))
-        schemes.append(PlacedScheme(audited, place, tuple(attacks)))
+    for scheme in result.schemes:
+        place = new(anchor(scheme.name) or "scheme")
+        attacks = [PlacedAttack(each, new(f"{place}/{anchor(each.attack) or 'attack'}")) for each in scheme.attacks]
+        attacks.sort(key=lambda attack: reading_order(attack.result))
+        schemes.append(PlacedScheme(scheme, place, tuple(attacks)))
     return tuple(schemes)
 
 
-def subjects(schemes: Iterable[PlacedScheme]) -> dict[str, str]:
-    """Say where that stands which a flag is about: a scheme, or scheme and attack with a slash between."""
-    places: dict[str, str] = {}
+def subjects(schemes: Iterable[PlacedScheme]) -> dict[tuple[str, str], str]:
+    """Give the place of every scheme and attack that a flag may be about, by their names; a scheme has no attack."""
+    places: dict[tuple[str, str], str] = {}
     for scheme in schemes:
-        places.setdefault(scheme.audited.name, scheme.place)
+        places.setdefault((scheme.result.name, ""), scheme.place)
         for attack in scheme.attacks:
-            places.setdefault(f"{scheme.audited.name}/{attack.tried.attack}", attack.place)
+            places.setdefault((scheme.result.name, attack.result.attack), attack.place)
     return places

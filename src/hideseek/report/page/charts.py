@@ -1,4 +1,4 @@
-"""Charts of a page, drawn as SVG: an attack's curve, and a figure beside its baseline. Colours are the style sheet's."""
+"""Charts of a page, as SVG: an attack's curve, and a figure beside its baseline. The style sheet gives the colours."""
 
 from textwrap import wrap
 
@@ -6,13 +6,13 @@ from markupsafe import Markup
 
 from hideseek.records.result import Curve, Figure
 from hideseek.report.page.axes import Scale, decades, drawing, kept, line, text, ticks, widened
-from hideseek.report.words import number, span
+from hideseek.report.sentences import number, span
 
 SIZE = 12  # of letters; drawings are never shown smaller than 5/6 of their size
 
 
 def curve_chart(curve: Curve, name: str) -> Markup:
-    """Draw a curve, and dashed beside it that of someone without a clue."""
+    """Draw a curve, and dashed beside it that of a baseline that ignores the release."""
     heads = wrap(curve.y_label, 46)
     width, left, right, top = 340, 46, 330, 34 + 16 * len(heads)
     bottom = top + 160
@@ -46,7 +46,7 @@ def curve_chart(curve: Curve, name: str) -> Markup:
     parts += [line(2, 12, 26, 12, "found"), text(32, 16, "this attack", kind="words", anchor="start", size=SIZE)]
     if curve.baseline:
         parts.append(line(130, 12, 154, 12, "dashed"))
-        parts.append(text(160, 16, "without a clue", kind="words", anchor="start", size=SIZE))
+        parts.append(text(160, 16, "baseline", kind="words", anchor="start", size=SIZE))
     first, last = places[0], places[-1]
     says = f"{curve.y_label} over {curve.x_label}: from {number(first[1])} at {number(first[0])} "
     says += f"to {number(last[1])} at {number(last[0])}."

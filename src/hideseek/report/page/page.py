@@ -1,21 +1,21 @@
 """An audit as one page: nothing in it comes from elsewhere, and private images are blurred unless asked for."""
 
+from dataclasses import replace
 from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hideseek.files import new_file
-from hideseek.records.result import Advice, Curve, Exhibit, Figure, Result, SchemeResult, Verdict
-from hideseek.report import words
-from hideseek.report.headline import ORDER, headline, worst_harm
-from hideseek.report.page.anchors import placed, subjects
+from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result, Verdict
+from hideseek.report import sentences
+from hideseek.report.page.anchors import anchor, placed, subjects
 from hideseek.report.page.pictures import Gallery
+from hideseek.report.ranking import worst_harm
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["headline", "write_page"]
 NAME = "report.html"
 PLACES = ("main", "verdict", "schemes", "flags", "trade-off", "threats", "plan", "provenance")
 OWN = ("contents", "theme", "zoom", "scheme-table")  # names of the page that no link leads to
@@ -34,12 +34,15 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
         .get_template("page.html")
         .render(
             result=result,
-            headline=headline(result),
+            images=result.private.images,
+            headline=sentences.headline(result),
+            attackers=sentences.attackers(result.threats),
+            flags=sentences.flags(result.flags),
+            outcomes=tuple(Outcome),
             schemes=schemes,
             subjects=subjects(schemes),
             titles=titles,
             knows={threat.name: threat.knows for threat in result.threats},
-            ranks={outcome: len(ORDER) - place for place, outcome in enumerate(ORDER)},
             charts={name: trade_off_chart(result, f"chart-{name}", width) for name, width in _widths(bool(drawn))},
             undrawn=[scheme.name for scheme in result.schemes if scheme.name not in drawn],
             show_private=show_private,
@@ -76,26 +79,37 @@ def _environment(gallery: Gallery) -> "Environment":
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
+        advice=sentences.advice,
+        anchor=anchor,
         arrow=lambda figure: "↑" if figure.higher_is_better else "↓",
+        attack=sentences.attack,
+        bound=sentences.bound,
+        caption=sentences.caption,
+        change=sentences.change,
         curve_chart=draw_curve,
-        described=words.described,
-        duration=words.duration,
+        dataset=sentences.dataset,
+        duration=sentences.duration,
+        effect=sentences.effect,
         figure_chart=draw_figure,
         firsts=_firsts,
-        harm=words.harm,
-        number=words.number,
+        knew=sentences.knew,
+        meaning=sentences.outcome,
+        no_accuracy=sentences.no_accuracy,
+        note=sentences.note,
+        number=sentences.number,
+        parameter=sentences.parameter,
         picture=gallery.picture,
-        plain=words.plain,
-        points=words.points,
-        capital=words.capital,
-        sentence=words.sentence,
-        size=words.size,
-        slug=words.slug,
-        span=words.span,
-        told_by=_told_by,
-        unit_of=_unit_of,
+        plain=sentences.plain,
+        points=sentences.points,
+        proof=sentences.proof,
+        shared=sentences.shared,
+        size=sentences.size,
+        span=sentences.span,
+        step=sentences.step,
+        verdict=sentences.verdict,
         worst_harm=worst_harm,
     )
+    environment.tests["like"] = _is_like
     return environment
 
 
@@ -111,12 +125,6 @@ def _firsts(exhibits: tuple[Exhibit, ...]) -> tuple[list[Exhibit], list[Exhibit]
     return firsts, [exhibit for exhibit in exhibits if not any(exhibit is first for first in firsts)]
 
 
-def _told_by(verdict: Verdict) -> str:
-    """Give a verdict's sentence without the name of the attack before it, which the page has as a link."""
-    return words.sentence(verdict.sentence.removeprefix(f"{verdict.by}:").strip() if verdict.by else verdict.sentence)
-
-
-def _unit_of(advice: Advice, audited: SchemeResult) -> str:
-    """Find the unit of the metric that an advice was measured by."""
-    figures = (figure for tried in audited.attacks for figure in tried.figures if tried.attack == advice.attack)
-    return next((figure.unit for figure in figures if figure.metric == advice.metric), "")
+def _is_like(verdict: Verdict, other: Verdict) -> bool:
+    """Tell whether the same is to be said of two attackers: the same attacks broke the scheme."""
+    return verdict == replace(other, threat=verdict.threat)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hideseek.records.result import Accuracy, Result, SchemeResult
-from hideseek.report.headline import is_judged, worst_harm
+from hideseek.records.result import Accuracy, Harm, Result, SchemeResult
 from hideseek.report.page.axes import Scale, drawing, kept, line, shortened, text, ticks, widened
-from hideseek.report.words import HARMS, number, span
+from hideseek.report.ranking import is_judged, worst_harm
+from hideseek.report.sentences import number, span
 
 SIZE, LINE, EMPTY = 13, 40, 24
 Placed = tuple[SchemeResult, Accuracy]
@@ -30,13 +30,13 @@ def trade_off_chart(result: Result, name: str, width: int) -> Markup:
     parts: list[Markup] = []
     points: list[Markup] = []
     y = float(top)
-    for harm in range(len(HARMS) - 1, -1, -1):
-        mine = [(scheme, accuracy) for scheme, accuracy in schemes if worst_harm(scheme) == harm]
+    for harm in reversed(Harm):
+        mine = [(scheme, accuracy) for scheme, accuracy in schemes if worst_harm(scheme) is harm]
         head = 20 if narrow else 0
         height = head + (LINE * len(mine) if mine else 4 if narrow else EMPTY)
         parts.append(_band(left, y, right - left, height, harm))
         words_at = (left + 6, y + 15, "start") if narrow else (left - 10, y + height / 2 + 4, "end")
-        parts.append(text(*words_at[:2], HARMS[harm], kind="words", anchor=words_at[2], size=SIZE))
+        parts.append(text(*words_at[:2], harm.value, kind="words", anchor=words_at[2], size=SIZE))
         for index, (scheme, accuracy) in enumerate(mine):
             points += _point(scheme, accuracy, across, y + head + LINE * (index + 0.7), (left, right))
         y += height
@@ -46,7 +46,7 @@ def trade_off_chart(result: Result, name: str, width: int) -> Markup:
         parts.append(text(kept(across(tick), words, SIZE, 0, width), y + 20, words, kind="tick", size=SIZE))
     parts.append(text((left + right) / 2, y + 40, "accuracy of a trained model, %", kind="words", size=SIZE))
     if result.vanilla:
-        at, words = across(100 * result.vanilla.accuracy.mean), f"not hidden: {_percent(result.vanilla)} %"
+        at, words = across(100 * result.vanilla.accuracy.mean), f"not hidden: {_percent(result.vanilla)}"
         parts.append(line(at, top - 6, at, y, "dashed"))
         parts.append(text(kept(at, words, SIZE, left, right), top - 12, words, kind="words", size=SIZE))
     title = "What each scheme leaks at worst, over the accuracy of a model trained on it"
@@ -54,7 +54,7 @@ def trade_off_chart(result: Result, name: str, width: int) -> Markup:
 
 
 def _percent(accuracy: Accuracy) -> str:
-    return f"{100 * accuracy.accuracy.mean:.1f}"
+    return number(accuracy.accuracy.mean, "share")
 
 
 def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, right: float) -> Scale:
@@ -63,10 +63,10 @@ def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, rig
     return Scale(100 * low, 100 * high, left, right)
 
 
-def _band(x: float, y: float, width: float, height: float, harm: int) -> Markup:
+def _band(x: float, y: float, width: float, height: float, harm: Harm) -> Markup:
     return Markup(
         '<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill-opacity="{:.2f}"/>'
-    ).format(x, y, width, height, 0.03 + 0.029 * harm)
+    ).format(x, y, width, height, 0.03 + 0.029 * harm.rank)
 
 
 def _point(
@@ -75,7 +75,7 @@ def _point(
     """Draw a scheme on its line, its name above; a ring where nothing was found."""
     found, (left, right) = accuracy.accuracy, frame
     name = shortened(scheme.name, right - left - 12, SIZE)
-    kind = "point" if worst_harm(scheme) else "point ring"
+    kind = "point ring" if worst_harm(scheme) is Harm.NOTHING else "point"
     at = kept(across(100 * found.mean), name, SIZE, left + 4, right - 4)
     return [
         line(across(100 * found.low), y, across(100 * found.high), y, "whisker"),
@@ -88,8 +88,8 @@ def _point(
 
 def _description(schemes: Sequence[Placed], vanilla: Accuracy | None) -> str:
     each = [
-        f"{scheme.name}: {HARMS[worst_harm(scheme)]}, accuracy {number(accuracy.accuracy.mean, 'share')} "
+        f"{scheme.name}: {worst_harm(scheme).value}, accuracy {number(accuracy.accuracy.mean, 'share')} "
         f"({span(accuracy.accuracy, 'share')})"
         for scheme, accuracy in schemes
     ]
-    return "; ".join([*each, *([f"not hidden: accuracy {_percent(vanilla)} %"] if vanilla else [])]) + "."
+    return "; ".join([*each, *([f"not hidden: accuracy {_percent(vanilla)}"] if vanilla else [])]) + "."

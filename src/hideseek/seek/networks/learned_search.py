@@ -2,78 +2,38 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import EncodedRelease, Samples, Task
+from hideseek.records import EncodedRelease, Reason, Refusal, Refused, Samples, Task
+from hideseek.seek.networks.comparer import FEATURES, Comparer, forward_work, objective
 from hideseek.seek.signals.matched_filter import Candidates, nearest
+from hideseek.seek.signals.patches import cut, shrunk
+from hideseek.seek.signals.public_similarity import PublicSimilarity, Ranking
+from hideseek.seek.work import CALL, TOUCH, largest
 from hideseek.train.fit import fit
 from hideseek.train.training import AdamW, Cosine, Training
 from hideseek.train.worker import this_worker, torch_seed
 
-WIDTH = 16  # channels of the first layer
-FEATURES = 128
-SHARPNESS = 10.0  # of the softmax over the images of a batch
 BATCH = 128
 CHUNK = 1024  # images that are looked at together
-TRAINED = 2.2e-7  # seconds of a place of an image in training
-LOOKED_AT = 7e-8  # seconds of a place of an image afterwards
+LEAST_IMAGES = 4 * BATCH  # that a similarity can be learned from
+LEAST_STEPS = 100  # of training
+STEP = 500  # calls of a step of training: two networks, and an encoding of a batch
 
 
-class Comparer(nn.Module):
-    """Two networks of one form, for encodings and for images, whose features are alike if one is in the other."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.rows, self.images = _tower(channels), _tower(channels)
-
-    def forward(self, rows: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the features of both, of length one."""
-        return functional.normalize(self.rows(rows)), functional.normalize(self.images(images))
-
-
-def _tower(channels: int) -> nn.Sequential:
-    def stage(before: int, after: int, stride: int) -> list[nn.Module]:
-        return [nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
-
-    return nn.Sequential(
-        *stage(channels, WIDTH, 1),
-        *stage(WIDTH, 2 * WIDTH, 2),
-        *stage(2 * WIDTH, 4 * WIDTH, 2),
-        *stage(4 * WIDTH, 4 * WIDTH, 1),
-        nn.AdaptiveAvgPool2d(4),
-        nn.Flatten(),
-        nn.Linear(4 * WIDTH * 16, FEATURES),
-    )
-
-
-def too_few(release: EncodedRelease) -> str:
-    """Refuse a public set that is too small to learn from."""
-    if release.public is not None and len(release.public) >= 4 * BATCH:
-        return ""
-    return f"a learned similarity needs at least {4 * BATCH} public images to learn from."
-
-
-def effort(steps: int, images: int, task: Task) -> float:
-    """Expect so many seconds for a training, and for a look at some images."""
-    return (2 * BATCH * steps * TRAINED + images * LOOKED_AT) * task.pixels / task.channels
-
-
-def train(release: EncodedRelease, steps: int, chance: Randomness) -> "LearnedSearch":
+def train(release: EncodedRelease, public: Samples, steps: int, chance: Randomness) -> "TrainedComparer":
     """Train a comparer on encodings of public images, in which others are mixed as the scheme does.
 
-    An image is told from the other images of its batch: −log softmax of the features' inner products. Where public
-    images are larger than rows, patches were cut from them: the attacker cuts his own, and compares with the whole.
+    Where public images are larger than rows, patches were cut from them: the attacker cuts his own, and compares with
+    the whole.
     """
-    public = release.public
-    refusal = too_few(release)
-    if public is None or refusal:
-        raise BadInput(refusal)
     worker = this_worker()
     seed = int(chance.integers(2**31, 1))
     with torch_seed(seed):
@@ -81,15 +41,8 @@ def train(release: EncodedRelease, steps: int, chance: Randomness) -> "LearnedSe
     deviation = float(release.encoded.pixels(slice(0, CHUNK)).std())
     batches = _Encodings(release, public, steps, deviation, chance)
     training = Training(1, BATCH, AdamW(1e-3, 1e-4), Cosine(warm=0.1))
-    history = fit(comparer, batches, _told_apart, training, seed=seed, worker=worker)
-    return LearnedSearch(comparer.eval(), deviation, worker.device, history[-1]["accuracy"])
-
-
-def _told_apart(network: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-    rows, images = network(batch[0], batch[1])
-    likeness = SHARPNESS * rows @ images.T
-    own = torch.arange(len(rows), device=rows.device)
-    return functional.cross_entropy(likeness, own), {"accuracy": (likeness.argmax(1) == own).float().mean()}
+    history = fit(comparer, batches, objective, training, seed=seed, worker=worker)
+    return TrainedComparer(comparer.eval(), deviation, worker.device, history[-1]["accuracy"])
 
 
 @dataclass(frozen=True)
@@ -119,7 +72,7 @@ class _Encodings:
 
 
 @dataclass(frozen=True)
-class LearnedSearch:
+class TrainedComparer:
     """A trained comparer."""
 
     comparer: Comparer
@@ -127,37 +80,58 @@ class LearnedSearch:
     device: torch.device
     told_apart: float  # share of a training batch's encodings whose image was found among the batch's
 
+    @torch.no_grad()
+    def features(self, network: nn.Module, pixels: Float[Tensor, "n c h w"]) -> Float[Tensor, "n features"]:
+        """Give the features of images by one of the two networks, of length one."""
+        parts = [network(part.to(self.device) / self.deviation).cpu() for part in pixels.split(CHUNK)]
+        return functional.normalize(torch.cat(parts))
+
+
+@dataclass(frozen=True)
+class Learned(PublicSimilarity):
+    """Inner products of features that a network has learned from encodings of the public images.
+
+    It works where patches were cut from the images, whose place in them is not known.
+    """
+
+    steps: int = 600
+    """Of training."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise BadInput(f"steps must be 1 or more, not {self.steps}.")
+
     def search(
-        self, rows: Float[Tensor, "n c h w"], images: Samples, count: int
-    ) -> tuple[Float[Tensor, "n m"], Int[Tensor, "n m"]]:
-        """Give the images that are most alike to each row."""
-        shape = (rows.shape[1], rows.shape[2], rows.shape[3])
+        self, rows: Float[Tensor, "n c h w"], release: EncodedRelease, count: int, chance: Randomness, *, masked: bool
+    ) -> Ranking:
+        """Train a comparer, and compare absolute values of the rows with the images, shrunk where they are larger."""
+        if (refusal := self.refuses(release)) is not None:
+            raise Refused(refusal)
+        assert release.public is not None  # noqa: S101 (else it would have been refused)
+        trained = train(release, release.public, self.steps, chance)
+        queries = trained.features(trained.comparer.rows, rows.abs())
+        candidates = Candidates(
+            release.public,
+            lambda pixels: trained.features(trained.comparer.images, shrunk(pixels, release.encoded.shape)),
+        )
+        return Ranking(*nearest(queries, candidates, count), {"told apart in training": trained.told_apart})
 
-        @torch.no_grad()
-        def features(network: nn.Module, pixels: Tensor) -> Tensor:
-            parts = [network(part.to(self.device) / self.deviation).cpu() for part in pixels.split(CHUNK)]
-            return functional.normalize(torch.cat(parts))
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse a public set that is too small to learn from."""
+        given = 0 if release.public is None else len(release.public)
+        facts: dict[str, int | str] = {"given": given, "wanted": LEAST_IMAGES}
+        return Refusal(Reason.TOO_FEW_PUBLIC_IMAGES, facts) if given < LEAST_IMAGES else None
 
-        queries = features(self.comparer.rows, rows.abs())
-        candidates = Candidates(images, lambda pixels: features(self.comparer.images, shrunk(pixels, shape)))
-        return nearest(queries, candidates, count)
+    def work(self, rows: int, task: Task) -> float:
+        """Count the training, a look at all rows and images, and the products of their features."""
+        forward = forward_work(task)
+        training = self.steps * (2 * BATCH * (3 * forward + 6 * task.pixels * TOUCH) + STEP * CALL)
+        return training + (rows + task.public) * forward + rows * task.public * (FEATURES + 3 * TOUCH)
 
+    def within(self, work: float, rows: int, task: Task) -> Self:
+        """Train for fewer steps."""
 
-def shrunk(images: Float[Tensor, "n c h w"], shape: tuple[int, int, int]) -> Float[Tensor, "n c h2 w2"]:
-    """Give images at the size of rows."""
-    return images if tuple(images.shape[1:]) == shape else functional.interpolate(images, shape[1:], mode="auc")
+        def work_of(steps: int) -> float:
+            return replace(self, steps=steps).work(rows, task)
 
-
-def cut(images: Samples, shape: tuple[int, int, int], chance: Randomness) -> Samples:
-    """Cut a random patch from every image; images that have the size of rows stay whole."""
-    _, height, width = shape
-    _, whole_height, whole_width = images.shape
-    if (whole_height, whole_width) == (height, width):
-        return images
-    tops = chance.integers(whole_height - height + 1, len(images)).tolist()
-    lefts = chance.integers(whole_width - width + 1, len(images)).tolist()
-    patches = [
-        image[:, top : top + height, left : left + width]
-        for image, top, left in zip(images.images, tops, lefts, strict=True)
-    ]
-    return replace(images, images=torch.stack(patches))
+        return replace(self, steps=largest(work_of, LEAST_STEPS, self.steps, work))

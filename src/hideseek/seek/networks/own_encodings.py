@@ -8,10 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
-from hideseek.errors import BadInput
-from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.records import EncodedRelease, MixingEncoder, Reason, Refusal, Refused, Samples
 from hideseek.records.samples import describe_shape
-from hideseek.seek.networks.learned_search import cut
+from hideseek.seek.signals.patches import cut
 
 PIECE = 1 << 22  # pixels that are encoded at a time: 16 MiB of floats
 HELD = 512  # images, at most, that are held out to try a network on
@@ -26,14 +25,14 @@ class OwnEncodings:
     where images are larger than rows, a patch of it is cut at random, each time another.
     """
 
-    scheme: Encoder
+    scheme: MixingEncoder
     shape: tuple[int, int, int]
     images: Samples
     """Stand-ins for private images …"""
     places: Int[Tensor, " some"]
     """… of which these are used."""
     public: Samples | None
-    """What is mixed in, where the scheme mixes public images in."""
+    """What is mixed in, where the scheme mixes in public images."""
     rows: int
     batch: int
     stream: Randomness
@@ -65,23 +64,26 @@ class OwnEncodings:
         return release.encoded.images, release.encoded.images * secret.signs()
 
 
-def without_images(release: EncodedRelease) -> str:
-    """Refuse an attacker who has no images to make encodings of, or none that will do."""
+def without_images(release: EncodedRelease) -> Refusal | None:
+    """Refuse an attacker who has no images to make encodings of, too few, or none that will do."""
     own = release.public if release.own is None else release.own
-    if own is None or (release.public is None and release.scheme.images_per_row.public and release.own is None):
-        return (
-            "this attack trains on encodings that the attacker makes, and has no images to make them of: give it the"
-            " public ones (--public ADDRESS) or some like the private ones (--own ADDRESS)."
-        )
-    for images in (own, own if release.public is None else release.public):
-        if any(given < wanted for given, wanted in zip(images.shape, release.encoded.shape, strict=True)):
-            return (
-                f"images of {describe_shape(images.shape)} cannot stand in for private ones of"
-                f" {describe_shape(release.encoded.shape)}: load them with that --size and --channels."
-            )
-        if images.normalisation != release.encoded.normalisation or images.shape[0] != release.encoded.shape[0]:
-            return "images that stand in for private ones need the release's channels and normalisation."
-    return ""
+    if own is None:
+        return Refusal(Reason.NO_OWN_IMAGES)
+    public = own if release.public is None else release.public
+    wanted = release.encoded
+    for images in (own, public):
+        smaller = any(given < least for given, least in zip(images.shape, wanted.shape, strict=True))
+        if smaller or images.shape[0] != wanted.shape[0] or images.normalisation != wanted.normalisation:
+            facts: dict[str, int | str] = {"given": _described(images), "wanted": _described(wanted)}
+            return Refusal(Reason.UNSUITED_OWN_IMAGES, facts)
+    together, mixed_in = release.scheme.images_per_row
+    halved = 2 if mixed_in and own is public else 1  # every other image is mixed in, the others stand in
+    least = halved * 2 * max(2, together)
+    if len(own) < least:
+        return Refusal(Reason.TOO_FEW_OWN_IMAGES, {"given": len(own), "wanted": least})
+    if len(public) // halved < mixed_in:
+        return Refusal(Reason.TOO_FEW_PUBLIC_IMAGES, {"given": len(public), "wanted": halved * mixed_in})
+    return None
 
 
 def own_encodings(
@@ -90,20 +92,18 @@ def own_encodings(
     """Give encodings to train on, and encodings of other private stand-ins to try on what was trained.
 
     The attacker's own images stand in for private ones, or public ones if he has no others. Where he has one set
-    only, and the scheme mixes public images in, every other image stands in for a private one.
+    only, and the scheme mixes in public images, every other image stands in for a private one.
     """
     own = release.public if release.own is None else release.own
     public = own if release.public is None else release.public
-    refusal = without_images(release)
-    if own is None or public is None or refusal:
-        raise BadInput(refusal)
+    if (refusal := without_images(release)) is not None:
+        raise Refused(refusal)
+    assert own is not None and public is not None  # noqa: S101, PT018 (else it would have been refused)
     together, mixed_in = release.scheme.images_per_row
     places = chance.permutation(len(own))
     if mixed_in and own is public:
         places, public = places[places % 2 == 0], public.take(slice(1, None, 2))
     held = min(HELD, max(2, together, len(places) // SHARE))
-    if len(places) - held < max(2, together) or len(public) < mixed_in:
-        raise BadInput(f"{len(own)} images are too few to make encodings of: give more with --own or --public.")
     training, trial = chance.spawn(2)
     encodings = OwnEncodings(
         release.scheme,
@@ -116,3 +116,7 @@ def own_encodings(
         training,
     )
     return encodings, replace(encodings, places=places[:held], stream=trial)
+
+
+def _described(samples: Samples) -> str:
+    return f"{describe_shape(samples.shape)}, normalisation {samples.normalisation.kind}"

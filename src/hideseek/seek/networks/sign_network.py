@@ -1,11 +1,17 @@
 """The network that restores signs, and the discriminator that may train it."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hideseek.models import UNet
+from hideseek.records import Task
+from hideseek.seek.work import TOUCH
+
+LEVELS = 3  # of the U-Net below its first
 
 
 class SignNetwork(nn.Module):
@@ -48,12 +54,33 @@ class Game(nn.Module):
 def objective(network: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
     """Give the cross-entropy of the signs of mixtures, plus that of the discriminator if there is one."""
     _, mixed = batch
-    logits, *judged = network(mixed)
+    logits, *told = network(mixed)
     plus = (mixed >= 0).to(logits)
     loss = functional.binary_cross_entropy_with_logits(logits, plus)
-    for verdicts, truth in zip(judged, (torch.ones_like, torch.zeros_like), strict=False):
-        loss = loss + functional.binary_cross_entropy_with_logits(verdicts, truth(verdicts))
+    for verdicts, wanted in zip(told, (torch.ones_like, torch.zeros_like), strict=False):
+        loss = loss + functional.binary_cross_entropy_with_logits(verdicts, wanted(verdicts))
     return loss, {"accuracy": ((logits >= 0) == (mixed >= 0)).float().mean()}
+
+
+def forward_work(task: Task, width: int) -> float:
+    """Count what the U-Net does with one image: multiplications of its convolutions, and the maps between them.
+
+    Level l has B·2^l channels at one place in 4^l. Above the lowest, the way up has maps of the level below enlarged
+    (2×2), put beside the level's own, and convolved twice.
+    """
+    side = math.ceil(math.sqrt(task.pixels / task.channels) / (1 << LEVELS)) << LEVELS
+    multiplications, maps = 0.0, 0.0
+    for level in range(LEVELS + 1):
+        wide = width << level
+        before = wide // 2 if level else task.channels
+        share = 4.0**-level
+        multiplications += share * 9 * (before * wide + wide * wide)
+        maps += share * 4 * wide
+        if level < LEVELS:
+            multiplications += share * (2 * wide * wide + 9 * (2 * wide * wide + wide * wide))
+            maps += share * 7 * wide
+    multiplications += task.channels * width
+    return side * side * (multiplications + maps * TOUCH)
 
 
 def hard_signs(logits: Tensor) -> Tensor:

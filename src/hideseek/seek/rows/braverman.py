@@ -9,13 +9,12 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.progress import track
-from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Task
-from hideseek.seek.costs import LEAST_ROWS, PRODUCT, VALUE, attacked, fits, largest
+from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Refusal, Task
 from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.run import check
+from hideseek.seek.work import LEAST_ROWS, TOUCH, attacked, largest, sorting
 
 QUERIES = 512  # rows of a block
-SORTED = 6e-8  # seconds that a place in a ranking takes
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,9 @@ class Braverman(Attack[EncodedRelease]):
     Squares do not see the mask. Were images Gaussian, those in the row would come first; the search for all of a row's
     public images then shrinks to the head of the ranking.
 
-    Deviation: as printed, v_s grows with ‖s‖² and with how spiky s² is, whatever the row, so the loudest images head
-    every ranking. `normalised` divides by the deviation of s², which makes it the correlation of x̃² and s² (ours).
+    Deviation: as printed, v_s grows with ‖s‖² and with how spiky s² is, whatever the row, so the images with the
+    largest norms head every ranking. `normalised` divides by the deviation of s², which makes it the correlation of x̃²
+    and s² (ours).
     """
 
     sees: ClassVar = EncodedRelease
@@ -57,22 +57,22 @@ class Braverman(Attack[EncodedRelease]):
         rows = torch.arange(len(encoded))
         return Evidence((PublicImagesFound(rows, torch.cat(order), torch.cat(scores), len(public)),))
 
-    def refuses(self, release: EncodedRelease) -> str:
-        """Refuse a scheme that mixes no public images in."""
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse a scheme that mixes in no public images."""
         return without_public(release)
 
-    def effort(self, task: Task) -> float:
+    def work(self, task: Task) -> float:
         """Count the products of rows and images, and the sorting."""
         rows = attacked(self.rows, task)
-        compared = rows * task.public
-        return compared * (task.pixels * PRODUCT + SORTED) + (rows + task.public) * task.pixels * VALUE
+        products = rows * task.public * task.pixels + rows * sorting(task.public)
+        return products + 3 * (rows + task.public) * task.pixels * TOUCH
 
-    def within(self, seconds: float, task: Task) -> Self:
+    def within(self, work: float, task: Task) -> Self:
         """Rank for fewer rows."""
-        if fits(self, seconds, task):
+        if self.work(task) <= work:
             return self
         most = attacked(self.rows, task)
-        return largest(lambda rows: replace(self, rows=rows), LEAST_ROWS, most, seconds, task)
+        return replace(self, rows=largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work))
 
 
 def _centred_squares(images: Float[Tensor, "n c h w"], normalised: bool) -> Float[Tensor, "n pixels"]:

@@ -10,16 +10,16 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Attribution, EncodedRelease, Evidence, Task
-from hideseek.seek.costs import VALUE, largest
+from hideseek.records import Attack, Attribution, EncodedRelease, Evidence, Reason, Refusal, Task
 from hideseek.seek.run import check
-from hideseek.seek.signals.discriminant import chosen_discriminant, discriminant_effort
+from hideseek.seek.signals.discriminant import chosen_discriminant, discriminant_work
 from hideseek.seek.signals.encoding_tests import one_against_the_rest, single_against_many, statistics, statistics_names
+from hideseek.seek.work import CALL, TOUCH, largest, sorting
 
 FEWEST = 8  # rows of an image: half to learn from, of these some to choose by, and half to guess
 LEVEL = 0.05  # at which all tests together may err once in so often
 LEAST_TESTS, LEAST_ENCODINGS, LEAST_IMAGES = 5, 40, 8  # that tell something
-TEST, TESTED = 2.3e-4, 4e-8  # seconds of a test, and what a value adds to it
+TEST = 33  # calls of a test, however few values it compares
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Distinguish(Attack[EncodedRelease]):
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
-    needs: ClassVar[tuple[str, ...]] = ("sources",)
+    needs: ClassVar[tuple[str, ...]] = ("made_for",)
     source: ClassVar[str] = "InstaHide E.3; the classifier is ours"
 
     images: int = 10
@@ -88,43 +88,40 @@ class Distinguish(Attack[EncodedRelease]):
         }
         return Evidence((Attribution(rows[~learnt], candidates, scores),), remarks)
 
-    def refuses(self, release: EncodedRelease) -> str:
-        """Refuse sources of some rows alone, and a release without two images that have rows enough."""
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse knowledge of some rows alone, and a release without two images that have rows enough."""
         enough = len(release.encoded) // release.rounds if release.rounds >= FEWEST else 0
-        if release.sources is not None:
-            if len(release.sources) != len(release.encoded) or release.sources.shape[1] < 1:
-                return f"sources of all {len(release.encoded)} rows are needed: give them with the same release."
-            enough = int((torch.bincount(release.sources[:, 0]) >= FEWEST).sum())
-        if enough < 2:
-            return (
-                f"telling encodings apart takes two images with {FEWEST} or more rows each: hide with --rounds {FEWEST}"
-                " or more."
-            )
-        return ""
+        if release.made_for is not None:
+            if len(release.made_for) != len(release.encoded):
+                return Refusal(Reason.INCOMPLETE_SOURCES, {"wanted": len(release.encoded)})
+            enough = int((torch.bincount(release.made_for) >= FEWEST).sum())
+        return Refusal(Reason.TOO_FEW_ROUNDS, {"wanted": FEWEST}) if enough < 2 else None
 
-    def effort(self, task: Task) -> float:
+    def work(self, task: Task) -> float:
         """Count the tests, and the classifiers that are tried."""
         images = min(self.images, task.images)
         encodings = min(self.encodings, task.items // max(1, task.images))
         rows = images * encodings
         tests = 2 * images * (3 + self.locations) * min(self.tests, encodings)
-        return tests * (TEST + rows * TESTED) + discriminant_effort(rows, task) + 10 * rows * task.pixels * VALUE
+        return tests * (TEST * CALL + sorting(rows)) + discriminant_work(rows, task) + 30 * rows * task.pixels * TOUCH
 
-    def within(self, seconds: float, task: Task) -> Self:
+    def within(self, work: float, task: Task) -> Self:
         """Do fewer tests, then use fewer rows of each image, then fewer images."""
-        attack = largest(lambda tests: replace(self, tests=tests), LEAST_TESTS, self.tests, seconds, task)
+        tests = largest(lambda tests: replace(self, tests=tests).work(task), LEAST_TESTS, self.tests, work)
+        attack = replace(self, tests=tests)
         most = min(self.encodings, max(FEWEST, task.items // max(1, task.images)))
-        fewer = largest(lambda rows: replace(attack, encodings=rows), LEAST_ENCODINGS, most, seconds, task)
-        if fewer.encodings < most:
-            attack = fewer
-        return largest(lambda images: replace(attack, images=images), LEAST_IMAGES, self.images, seconds, task)
+        rows = largest(lambda rows: replace(attack, encodings=rows).work(task), LEAST_ENCODINGS, most, work)
+        if rows < most:
+            attack = replace(attack, encodings=rows)
+        images = largest(lambda images: replace(attack, images=images).work(task), LEAST_IMAGES, self.images, work)
+        return replace(attack, images=images)
 
     def _chosen(
         self, release: EncodedRelease, chance: Randomness
     ) -> tuple[Int[Tensor, " images"], Int[Tensor, " rows"], Int[Tensor, " rows"]]:
         """Choose images and rows; give the images' places, the rows, and whose they are as numbers from 0."""
-        assert release.sources is not None  # noqa: S101 (`needs`)
-        first = release.sources[:, 0]
+        first = release.made_for
+        assert first is not None  # noqa: S101 (`needs`)
         counts = torch.bincount(first)
         order = chance.permutation(len(counts))
         best = order[counts[order].argsort(descending=True, stable=True)][: self.images].sort().values

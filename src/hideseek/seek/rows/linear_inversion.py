@@ -15,21 +15,20 @@ from hideseek.chance import Randomness
 from hideseek.device import device
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Samples, Task
-from hideseek.seek.costs import VALUE, largest
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Refusal, Samples, Task
 from hideseek.seek.run import check
-from hideseek.seek.systems.image_prior import prior_effort
-from hideseek.seek.systems.least_squares import ridge, ridge_effort
+from hideseek.seek.systems.image_prior import prior_work
+from hideseek.seek.systems.least_squares import ridge, ridge_work
 from hideseek.seek.systems.linear_system import blocks, columns, misfit, mixing_matrix, not_linear
-from hideseek.seek.systems.wiener import ROUNDING, expected_images, without_likes
+from hideseek.seek.systems.wiener import ROUNDING, expected_images, without_like_images
+from hideseek.seek.work import CALL, TOUCH, largest
 
 LEAST_STEPS = 20  # of Adam
-DESCENDED = 6e-9  # seconds of a pixel of an image in a row, in a step of Adam
 
 
 @dataclass(frozen=True)
 class LinearInversion(Attack[EncodedRelease]):
-    """Solve Y = W X + E for the private images X, with the weights W and who met whom known.
+    """Solve Y = W X + E for the private images X, where the weights W and the images of every row are known.
 
     Row r is Σ_j λ_rj x_{s_rj}, plus what is unknown: noise, and images whose places are not given (public ones).
 
@@ -92,26 +91,28 @@ class LinearInversion(Attack[EncodedRelease]):
         }
         return Evidence((Reconstruction(guess, torch.arange(len(guess)), "images"),), remarks)
 
-    def refuses(self, release: EncodedRelease) -> str:
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse masks and moved images, and an attacker whose prior has no images."""
         refusal = not_linear(release)
-        return without_likes(release) if self.prior == "public" and not refusal else refusal
+        return without_like_images(release) if self.prior == "public" and refusal is None else refusal
 
-    def effort(self, task: Task) -> float:
-        """Count the steps of Adam, or what solving costs; and the prior."""
+    def work(self, task: Task) -> float:
+        """Count the steps of Adam, or what solving takes; and the prior."""
         mixed = task.items * task.images_per_item + task.images
-        seconds = mixed * task.pixels * 4 * VALUE
+        work = 12.0 * mixed * task.pixels * TOUCH + 500 * CALL
         if self.method == "adam":
-            return seconds + self.steps * mixed * task.pixels * DESCENDED
+            return work + self.steps * (9 * mixed * task.pixels * TOUCH + 50 * CALL)
         if self.prior == "public":
-            seconds += prior_effort(task)
-        return seconds + ridge_effort(task, separate=self.prior == "public")
+            work += prior_work(task)
+        return work + ridge_work(task, separate=self.prior == "public")
 
-    def within(self, seconds: float, task: Task) -> Self:
+    def within(self, work: float, task: Task) -> Self:
         """Take fewer steps of Adam; solving exactly takes what it takes."""
         if self.method == "exact":
             return self
-        return largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
+        return replace(
+            self, steps=largest(lambda steps: replace(self, steps=steps).work(task), LEAST_STEPS, self.steps, work)
+        )
 
     def _descended(self, release: EncodedRelease, count: int) -> Float[Tensor, "n pixels"]:
         """Descend by Adam from zero, clamped after every step."""

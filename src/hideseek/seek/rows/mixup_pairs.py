@@ -11,12 +11,12 @@ from torch.nn import functional
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Samples, Task
-from hideseek.seek.costs import DOUBLE_PRODUCT, PRODUCT, VALUE, fits, largest
+from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Refusal, Samples, Task
 from hideseek.seek.refusals import without_pairs
 from hideseek.seek.run import check
 from hideseek.seek.signals.whitening import Whitening
-from hideseek.seek.systems.unmixing import unmix
+from hideseek.seek.systems.unmixing import unmix, unmix_work
+from hideseek.seek.work import TOUCH, largest
 
 TOGETHER = 256  # groups that grow at the same time
 CHUNK = 1024  # rows that are made white together
@@ -25,8 +25,6 @@ MOST_WEIGHTS = 1 << 27  # numbers, that mixtures are taken apart by
 LINKED = 50  # rows whose similarity to all others is kept as evidence
 LEAST_SEEDS = 64  # groups that are worth growing
 LEAST_STEPS = 2  # of taking apart, that are worth beginning
-FITTED, CANDIDATE = 1e-4, 3e-5  # seconds to fit the weights of a row, and what each image in it adds
-COMPARED = 3e-9  # seconds to follow an inner product while groups grow
 _NOISE = 4.0  # deviations above which two rows are taken to share an image
 
 
@@ -82,28 +80,28 @@ class MixupPairs(Attack[EncodedRelease]):
         images = guesses.view(-1, *mean.shape) + mean
         return Evidence((Reconstruction(images, seeds[chosen], "any"), _links(unit, seeds[:LINKED])), remarks)
 
-    def refuses(self, release: EncodedRelease) -> str:
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse a release in which no two rows share a private image."""
         return without_pairs(release)
 
-    def effort(self, task: Task) -> float:
+    def work(self, task: Task) -> float:
         """Count a product with all rows for each member of every group, and every row in each step of taking apart."""
         seeds = min(self.seeds * task.images, self.most_seeds, task.items)
-        seconds = seeds * self.members * task.items * (task.pixels * PRODUCT + COMPARED)
-        seconds += (10 * task.items + seeds * self.members) * task.pixels * VALUE
+        work = float(seeds) * self.members * task.items * (task.pixels + 5 * TOUCH)
+        work += 3 * (10 * task.items + seeds * self.members) * task.pixels * TOUCH
         groups = min(seeds, task.images)
-        if self.steps and not task.masked and not task.public and groups <= MOST_WEIGHTS // max(1, task.items):
-            weights = task.items * (FITTED + CANDIDATE * task.images_per_item + groups * task.pixels * 2 * PRODUCT)
-            images = groups * (groups + task.pixels) * (groups + task.items) * DOUBLE_PRODUCT
-            seconds += self.steps * (weights + images)
-        return seconds
+        if not task.masked and not task.public and groups <= MOST_WEIGHTS // max(1, task.items):
+            work += self.steps * unmix_work(task, groups)
+        return work
 
-    def within(self, seconds: float, task: Task) -> Self:
+    def within(self, work: float, task: Task) -> Self:
         """Take apart in fewer steps, then grow fewer groups."""
-        fewer = largest(lambda steps: replace(self, steps=steps), LEAST_STEPS, self.steps, seconds, task)
-        if fits(fewer, seconds, task):
+        steps = largest(lambda steps: replace(self, steps=steps).work(task), LEAST_STEPS, self.steps, work)
+        fewer = replace(self, steps=steps)
+        if fewer.work(task) <= work:
             return fewer
-        return largest(lambda seeds: replace(fewer, most_seeds=seeds), LEAST_SEEDS, self.most_seeds, seconds, task)
+        seeds = largest(lambda seeds: replace(fewer, most_seeds=seeds).work(task), LEAST_SEEDS, self.most_seeds, work)
+        return replace(fewer, most_seeds=seeds)
 
 
 def _links(unit: Float[Tensor, "m pixels"], rows: Int[Tensor, " some"]) -> Links:

@@ -6,17 +6,16 @@ from typing import ClassVar, Self
 import torch
 
 from hideseek.chance import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Reconstruction, Task
-from hideseek.seek.costs import PRODUCT, VALUE, attacked, fits, largest
+from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.run import check
 from hideseek.seek.signals.matched_filter import Candidates, pursue
 from hideseek.seek.signals.whitening import Whitening
-from hideseek.seek.systems.exact_rows import Exact, remaining_of
+from hideseek.seek.systems.exact_rows import ExactRows, exact_work, remaining_of
+from hideseek.seek.work import TOUCH, attacked, largest
 
 WORTH = 0.2  # of rows must be confirmed, else images do not come in bytes, and nothing can be repaired
 LEAST_ROWS = 20  # that are worth attacking
-EXACT = 0.1  # seconds of a row, where one in twenty or so must be repaired
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,9 @@ class MixupPublic(Attack[EncodedRelease]):
     InstaHide §2.2 compares a row with every public image by inner products, ⟨x̃, s⟩, in O(N k). Real images are not
     independent at the pixel level, so that plain inner products find all public images in hardly any row.
 
-    Deviation, to make it work: images are made white first, every place is weighted by how quiet the rest of the row
-    is there, and images are found one after another (`matched_filter`); then `exact` takes the weights from places
-    where the private image is flat (`flat_pairs`), which confirms a row, or mends it.
+    Deviation, to make it work: images are made white first, every place is weighted by the inverse of the local energy
+    of the rest of the row, and images are found one after another (`matched_filter`); then `exact` takes the weights
+    from places where the private image is flat (`flat_pairs`), which confirms a row, or repairs it.
     """
 
     sees: ClassVar = EncodedRelease
@@ -56,7 +55,7 @@ class MixupPublic(Attack[EncodedRelease]):
         confirmed = torch.zeros(len(rows), dtype=torch.bool)
         if self.exact:
             mass = 1 - encoded.labels.sum(1).double() if encoded.labels.shape[1] else None  # of the public images
-            row_by_row = Exact(rows, mass, public, chance)
+            row_by_row = ExactRows(rows, mass, public, chance)
             confirmed = row_by_row.confirm(found, weights)
             doubted = (~confirmed).nonzero()[:, 0]
             if mass is not None and 0 < len(doubted) < (1 - WORTH) * len(rows):
@@ -65,27 +64,29 @@ class MixupPublic(Attack[EncodedRelease]):
         remains = remaining_of(rows, public, found, weights) / private.clamp_min(1e-3)[:, None, None, None]
         about = torch.arange(len(rows))
         return Evidence(
-            (PublicImagesFound(about, found, weights, len(public), complete=True), Reconstruction(remains, about)),
+            (
+                PublicImagesFound(about, found, weights, len(public), complete=True),
+                Reconstruction(remains, about, "items"),
+            ),
             {"confirmed": float(confirmed.float().mean())},
         )
 
-    def refuses(self, release: EncodedRelease) -> str:
-        """Refuse a scheme that mixes no public images in, and a mask."""
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse a scheme that mixes in no public images, and a mask."""
         refusal = without_public(release)
-        if not refusal and release.scheme.masked:
-            refusal = "this attack is on Mixup with public images; under a mask use public-search or braverman."
-        return refusal
+        return Refusal(Reason.MASKED) if refusal is None and release.scheme.masked else refusal
 
-    def effort(self, task: Task) -> float:
+    def work(self, task: Task) -> float:
         """Count two products of rows and images for every public image of a row, and the exact weights of rows."""
         rows = attacked(self.rows, task)
         count = max(1, task.images_per_item - 1)
-        pursued = count * task.pixels * (2 * rows * task.public * PRODUCT + (rows * count + task.public) * 4 * VALUE)
-        return pursued + (rows * EXACT if self.exact else 0.0)
+        passes = 12 * (rows * count + task.public) * TOUCH
+        pursued = count * task.pixels * (2.0 * rows * task.public + passes)
+        return pursued + (rows * exact_work(count, task) if self.exact else 0.0)
 
-    def within(self, seconds: float, task: Task) -> Self:
+    def within(self, work: float, task: Task) -> Self:
         """Attack fewer rows."""
-        if fits(self, seconds, task):
+        if self.work(task) <= work:
             return self
         most = attacked(self.rows, task)
-        return largest(lambda rows: replace(self, rows=rows), LEAST_ROWS, most, seconds, task)
+        return replace(self, rows=largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work))

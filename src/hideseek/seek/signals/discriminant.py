@@ -12,21 +12,20 @@ from scipy.linalg import eigh
 from hideseek.chance import Randomness
 from hideseek.progress import track
 from hideseek.records import Task
-from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
+from hideseek.seek.work import DOUBLE, TOUCH, eigendecomposition
 
 SIDES = (8, 16, 24)  # how many of the slowest cosines are kept, down and across
 SHARES = (0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # how far covariances are drawn towards none
 KEPT_BACK = 4  # one row in so many is kept back to choose by
 CHUNK = 512
-LOOK = 2e-8  # seconds that a number takes to be looked at
 
 Array = NDArray[np.float64]
 Encodings = Float[np.ndarray, "n c h w"]
 
 
 @dataclass(frozen=True)
-class Look:
-    """How an encoding is looked at: a power of its pixels (of absolute values, where they are masked), low-passed.
+class CosineFeatures:
+    """The slowest cosine components of a power of the pixels (of absolute values, where they are masked).
 
     E[x̃²] = λ² x² + what does not depend on the image, for partners of mean zero: squares carry x under any mask.
     """
@@ -35,8 +34,8 @@ class Look:
     side: int
     masked: bool
 
-    def features(self, encoded: Encodings) -> Array:
-        """Give the slowest cosine components of the powers."""
+    def of(self, encoded: Encodings) -> Array:
+        """Give the features of every encoding."""
         parts = []
         for first in range(0, len(encoded), CHUNK):
             pixels = encoded[first : first + CHUNK].astype(np.float64)
@@ -48,7 +47,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The means of classes, and the eigenvectors of the scatter about them after every feature was scaled to one."""
+    """The means of classes, and the eigenvectors of the scatter about them after every feature was scaled to one.
+
+    These are scikit-learn's LinearDiscriminantAnalysis with shrinkage, for classes of equal weight; it would take a
+    decomposition for every share, and covariances of all features however few the rows are.
+    """
 
     means: Array  # classes × features, scaled
     scale: Array
@@ -87,31 +90,33 @@ def scatter(features: Array, ids: Int[np.ndarray, " n"]) -> Scatter:
 class Discriminant:
     """A classifier of encodings, and how it was chosen."""
 
-    look: Look
+    features: CosineFeatures
     scatter: Scatter
     share: float
     validated: float
 
     def scores(self, encoded: Encodings) -> Float[np.ndarray, "n classes"]:
         """Give a score for every encoding and class."""
-        return self.scatter.scores(self.look.features(encoded), self.share)
+        return self.scatter.scores(self.features.of(encoded), self.share)
 
     @property
     def described(self) -> dict[str, Any]:
         """Say what was chosen, and the accuracy on rows that were kept back for choosing."""
-        about = {"power": self.look.power, "side": self.look.side, "share": self.share}
+        about = {"power": self.features.power, "side": self.features.side, "share": self.share}
         return about | {"validation accuracy": round(self.validated, 4)}
 
 
-def discriminant_effort(rows: int, task: Task) -> float:
-    """Expect so many seconds for choosing and learning, half of the rows being known."""
+def discriminant_work(rows: int, task: Task) -> float:
+    """Count choosing and learning, half of the rows being known; a cosine transform takes some thirty passes."""
     side, known = (task.pixels / task.channels) ** 0.5, rows / 2
-    looks = 0.0
+    each = 0.0
     for kept in SIDES:
         features = task.channels * min(kept, side) ** 2
         least = min(features, known)
-        looks += known * task.pixels * LOOK + least**3 * EIGEN + 2 * least * features * known * DOUBLE_PRODUCT
-    return 2.5 * looks  # two powers, and learning from all with the one that is chosen
+        each += (
+            known * task.pixels * 30 * TOUCH + eigendecomposition(int(least)) + 2 * least * features * known * DOUBLE
+        )
+    return 2.5 * each  # two powers, and learning from all with the one that is chosen
 
 
 def chosen_discriminant(
@@ -128,14 +133,15 @@ def chosen_discriminant(
         kept_back[own[chance.permutation(len(own)).numpy()[: max(1, len(own) // KEPT_BACK)]]] = True
     longest = max(encoded.shape[2:])
     sides = sorted({min(side, longest) for side in SIDES})
-    best: tuple[float, Look, float] | None = None
-    for look in track([Look(power, side, masked) for power in (1, 2) for side in sides], "choosing a classifier"):
-        features = look.features(encoded)
-        tried = scatter(features[~kept_back], ids[~kept_back])
+    best: tuple[float, CosineFeatures, float] | None = None
+    tries = [CosineFeatures(power, side, masked) for power in (1, 2) for side in sides]
+    for features in track(tries, "choosing a classifier"):
+        values = features.of(encoded)
+        tried = scatter(values[~kept_back], ids[~kept_back])
         for share in SHARES:
-            right = tried.scores(features[kept_back], share).argmax(1) == ids[kept_back]
+            right = tried.scores(values[kept_back], share).argmax(1) == ids[kept_back]
             if best is None or right.mean() > best[0]:
-                best = (float(right.mean()), look, share)
-    assert best is not None  # noqa: S101 (there is a look)
-    validated, look, share = best
-    return Discriminant(look, scatter(look.features(encoded), ids), share, validated)
+                best = (float(right.mean()), features, share)
+    assert best is not None  # noqa: S101 (something was tried)
+    validated, features, share = best
+    return Discriminant(features, scatter(features.of(encoded), ids), share, validated)

@@ -14,9 +14,9 @@ QUERIES = 1024  # rows of a block
 CANDIDATES = 8192  # images of a block
 KEPT = 1 << 29  # bytes of white candidates that are kept from one search to the next
 TINY = torch.finfo(torch.float32).tiny
-_WIDTH = 3  # pixels on a side of the neighbourhood that tells how loud an image is
-_SHARE = 0.5  # of the loudness that is common to all colours
-_LEAST = 0.02  # of the mean loudness
+_WIDTH = 3  # pixels on a side of the neighbourhood that local energy is averaged over
+_SHARE = 0.5  # of the local energy that is common to all colours
+_LEAST = 0.02  # of the mean energy, which is added everywhere
 
 
 class Candidates:
@@ -47,10 +47,10 @@ class Candidates:
 
 
 def inverse_energy(residual: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
-    """Weigh every place of a white residual by one over its local mean square.
+    """Give one over the local energy of a white residual: its mean square around every place.
 
-    What hides the images that are sought is an image itself, smooth here and busy there: the matched filter for noise
-    of varying loudness divides by it, and hears much more in the quiet parts.
+    What hides the images that are sought is an image itself, smooth here and busy there. The matched filter for noise
+    of varying energy divides by that energy, so places where the residual is small tell most.
     """
     energy = residual.square()
     energy = _SHARE * energy.mean(1, keepdim=True) + (1 - _SHARE) * energy
@@ -71,7 +71,7 @@ def strongest(
 
     That is by how much a weighted least-squares fit of λ s, λ = ⟨w∘r, s⟩ / ⟨w, s²⟩, lowers the error.
     """
-    best = Best(len(residual), min(count, len(candidates)), residual.device)
+    best = BestCandidates(len(residual), min(count, len(candidates)), residual.device)
     for start, block in candidates:
         squares = block.square().T
         for top in range(0, len(residual), QUERIES):
@@ -87,7 +87,7 @@ def nearest(
     queries: Float[Tensor, "n features"], candidates: Candidates, count: int
 ) -> tuple[Float[Tensor, "n count"], Int[Tensor, "n count"]]:
     """Give the candidates with the largest inner products with each query, the largest first."""
-    best = Best(len(queries), min(count, len(candidates)), queries.device)
+    best = BestCandidates(len(queries), min(count, len(candidates)), queries.device)
     for start, block in track(candidates, "searching", -(-len(candidates) // CANDIDATES)):
         for top in range(0, len(queries), QUERIES):
             rows = slice(top, top + QUERIES)
@@ -95,7 +95,7 @@ def nearest(
     return best.scores, best.places
 
 
-class Best:
+class BestCandidates:
     """The best candidates so far, for every query, the best first."""
 
     def __init__(self, queries: int, count: int, device: torch.device) -> None:
@@ -134,7 +134,7 @@ def pursue(
 ) -> tuple[Int[Tensor, "n count"], Float[Tensor, "n count"]]:
     """Find `count` images in every white row, the strongest first, with their coefficients.
 
-    Orthogonal matching pursuit, where the loudness of what remains is estimated again after every image.
+    Orthogonal matching pursuit, where the local energy of what remains is estimated again after every image.
     """
     pixels = rows.flatten(1)
     found = torch.zeros(len(rows), 0, dtype=torch.int64, device=rows.device)

@@ -9,10 +9,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from hideseek.chance import Randomness
 from hideseek.progress import track
-from hideseek.records import Samples
-from hideseek.seek.signals.matched_filter import Best, Candidates, nearest
-from hideseek.seek.signals.whitening import CHUNK, Whitening
+from hideseek.records import EncodedRelease, Samples, Task
+from hideseek.seek.signals.matched_filter import BestCandidates, Candidates, nearest
+from hideseek.seek.signals.public_similarity import PublicSimilarity, Ranking
+from hideseek.seek.signals.whitening import CHUNK, Whitening, squares
+from hideseek.seek.work import TOUCH
 
 SAMPLE = 2048  # rows that mean and spectrum are estimated from; their order is random
 BLOCK = 512  # large images whose every place is tried together
@@ -56,7 +59,7 @@ class WhiteSearch:
         height, width = queries.shape[2:]
         _, whole_height, whole_width = images.shape
         places = slice(whole_height - height + 1), slice(whole_width - width + 1)  # that need no wrapping around
-        best = Best(len(queries), min(count, len(images)), queries.device)
+        best = BestCandidates(len(queries), min(count, len(images)), queries.device)
         spectra = torch.fft.rfft2(queries, s=(whole_height, whole_width)).conj()
         for start in track(range(0, len(images), BLOCK), "searching"):
             pixels = images.pixels(slice(start, start + BLOCK))
@@ -69,3 +72,25 @@ class WhiteSearch:
                 likeness = (fits[:, places[0], places[1]] / length).flatten(1).max(1).values
                 best.take(slice(row, row + 1), likeness[None], start)
         return best.scores, best.places
+
+
+@dataclass(frozen=True)
+class WhiteProducts(PublicSimilarity):
+    """Inner products of what is white in rows and images; under a mask, in their squares, which it does not change.
+
+    Larger images are tried at every place.
+    """
+
+    def search(self, rows: Pixels, release: EncodedRelease, count: int, chance: Randomness, *, masked: bool) -> Ranking:
+        """Estimate what rows are like, and search."""
+        assert release.public is not None  # noqa: S101 (the attack needs it)
+        compare = WhiteSearch.like(release.encoded, squares if masked else _as_they_are)
+        return Ranking(*compare.search(rows, release.public, count))
+
+    def work(self, rows: int, task: Task) -> float:
+        """Count the products and their ranking, and some fifteen passes that make rows and images white."""
+        return rows * task.public * (task.pixels + 3 * TOUCH) + (rows + task.public) * task.pixels * 15 * TOUCH
+
+
+def _as_they_are(images: Pixels) -> Pixels:
+    return images

@@ -33,7 +33,7 @@ class Whitening:
 
     Natural images are nearly stationary, so cosines nearly diagonalise their covariance: at 32×32 this tells more than
     the full covariance of 10,000 images does, whose small eigenvalues are noise, and it costs next to nothing. Back in
-    places, what is smooth in an image stays small, so its neighbourhood tells how loud it is there.
+    places, what is smooth in an image stays small, so energy can be told place by place.
     """
 
     colours: Float[Tensor, "c c"]

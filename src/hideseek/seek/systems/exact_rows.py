@@ -8,14 +8,25 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.progress import track
-from hideseek.records import Samples
+from hideseek.records import Samples, Task
 from hideseek.seek.signals.matched_filter import Candidates, in_blocks, inverse_energy, strongest
 from hideseek.seek.signals.whitening import Whitening
-from hideseek.seek.systems.flat_pairs import SURE, TRIES, Array, Pairs, exact_weights, missing_one, smoothest
+from hideseek.seek.systems.flat_pairs import (
+    SURE,
+    TRIES,
+    Array,
+    Pairs,
+    exact_weights,
+    exact_weights_work,
+    missing_one,
+    missing_one_work,
+    smoothest,
+)
 
 WEAKEST = 2  # images of an unconfirmed row that are put in doubt
 RUNNERS_UP = 50  # that are tried in the place of each
 PATIENT = 30  # times as many guesses where an image is missing
+UNCONFIRMED = 0.05  # of rows, or so, must be repaired
 
 
 def remaining_of(
@@ -29,9 +40,15 @@ def remaining_of(
     return remaining
 
 
+def exact_work(count: int, task: Task) -> float:
+    """Count what a row takes, with so many public images: one set of weights, and more where it must be repaired."""
+    weights, search = exact_weights_work(count), missing_one_work(task)
+    return weights + UNCONFIRMED * min(WEAKEST, count) * (RUNNERS_UP * weights + search)
+
+
 @dataclass(frozen=True)
-class _Judged:
-    """Images of a row, with exact weights, and by how many pairs they are confirmed."""
+class _Candidate:
+    """Images that may be those of a row, with exact weights, and by how many pairs they are confirmed."""
 
     places: Int[Tensor, " j"]
     weights: Array
@@ -39,8 +56,8 @@ class _Judged:
 
 
 @dataclass(frozen=True)
-class Exact:
-    """Confirms and mends rows one by one."""
+class ExactRows:
+    """Confirms and repairs rows one by one, by exact weights."""
 
     rows: Float[Tensor, "n c h w"]
     mass: Float[Tensor, " n"] | None
@@ -53,14 +70,14 @@ class Exact:
         confirmed = torch.zeros(len(found), dtype=torch.bool)
         for row in track(range(len(found)), "confirming"):
             pairs = smoothest(self.rows[row], remaining[row])
-            judged = self._judged(row, pairs, found[row])
-            if judged.support >= SURE:
-                weights[row], confirmed[row] = torch.from_numpy(judged.weights), True
+            candidate = self._candidate(row, pairs, found[row])
+            if candidate.support >= SURE:
+                weights[row], confirmed[row] = torch.from_numpy(candidate.weights), True
         return confirmed
 
-    def _judged(self, row: int, pairs: Pairs, places: Int[Tensor, " j"]) -> "_Judged":
+    def _candidate(self, row: int, pairs: Pairs, places: Int[Tensor, " j"]) -> _Candidate:
         mass = None if self.mass is None else float(self.mass[row])
-        return _Judged(places, *exact_weights(pairs, self.public.pixels(places).flatten(1), mass, self.chance))
+        return _Candidate(places, *exact_weights(pairs, self.public.pixels(places).flatten(1), mass, self.chance))
 
     def repair(
         self,
@@ -74,15 +91,15 @@ class Exact:
         """Put others in the place of the weakest images of doubted rows, if that confirms the row."""
         remaining = remaining_of(self.rows[doubted], self.public, found[doubted], weights[doubted])
         pixels = white(self.rows[doubted]).flatten(1)
-        quiet = inverse_energy(white(remaining)).flatten(1)
+        inverse = inverse_energy(white(remaining)).flatten(1)
         order = weights[doubted].argsort(1)[:, : min(WEAKEST, found.shape[1])]
         for nth in range(order.shape[1]):
             kept = torch.ones(len(doubted), found.shape[1], dtype=torch.bool).scatter_(
                 1, order[:, nth : nth + 1], False
             )
             others = found[doubted][kept].view(len(doubted), found.shape[1] - 1)
-            rest = in_blocks(pixels, candidates, others, quiet)[1] if others.shape[1] else pixels
-            _, instead = strongest(rest, quiet, candidates, RUNNERS_UP, found[doubted])
+            rest = in_blocks(pixels, candidates, others, inverse)[1] if others.shape[1] else pixels
+            _, instead = strongest(rest, inverse, candidates, RUNNERS_UP, found[doubted])
             for number, row in enumerate(track(doubted.tolist(), "repairing")):
                 if not confirmed[row]:
                     pairs = smoothest(self.rows[row], remaining[number])
@@ -101,7 +118,7 @@ class Exact:
         """Try the runners-up beside the other images of a row, then every public image."""
         assert self.mass is not None  # noqa: S101 (the caller has looked)
         best = max(
-            (self._judged(row, pairs, torch.cat([others, place[None]])) for place in instead),
+            (self._candidate(row, pairs, torch.cat([others, place[None]])) for place in instead),
             key=lambda one: one.support,
         )
         if len(others):
@@ -111,7 +128,7 @@ class Exact:
                 exact, _ = exact_weights(pairs, known, None, self.chance, tries=PATIENT * TRIES)
             if exact.sum() < mass:
                 place = missing_one(pairs, known, exact, mass - float(exact.sum()), self.public)
-                other = self._judged(row, pairs, torch.cat([others, torch.tensor([place])]))
+                other = self._candidate(row, pairs, torch.cat([others, torch.tensor([place])]))
                 best = max(best, other, key=lambda one: one.support)
         if best.support >= SURE:
             found[row], weights[row], confirmed[row] = best.places, torch.from_numpy(best.weights), True

@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.chance import Randomness
-from hideseek.records import Samples
+from hideseek.records import Samples, Task
+from hideseek.seek.work import CALL, DOUBLE, LOOKUP, TOUCH
 
 Array = NDArray[np.float64]
 
@@ -48,10 +49,10 @@ def smoothest(row: Float[Tensor, "c h w"], remaining: Float[Tensor, "c h w"]) ->
     across, down = remaining[..., 1:] - remaining[..., :-1], remaining[:, 1:] - remaining[:, :-1]
     energy = functional.pad(across.square(), (0, 1)) + functional.pad(down.square(), (0, 0, 0, 1))
     local = functional.avg_pool2d(functional.pad(energy[None], (1,) * 4, mode="replicate"), 3, stride=1)[0]
-    loud = torch.cat([local[..., :-1].flatten(), local[:, :-1].flatten()])
+    changes = torch.cat([local[..., :-1].flatten(), local[:, :-1].flatten()])
     first = torch.cat([places[..., :-1].flatten(), places[:, :-1].flatten()])
     second = torch.cat([places[..., 1:].flatten(), places[:, 1:].flatten()])
-    chosen = loud.argsort()[:PAIRS]
+    chosen = changes.argsort()[:PAIRS]
     a, b = first[chosen].numpy(), second[chosen].numpy()
     values = row.flatten().double().numpy()
     return Pairs(a, b, values[a] - values[b], _ROUNDING * float(np.abs(values).max()))
@@ -79,6 +80,21 @@ def exact_weights(
             if len(count) and count.max() > most:
                 best, most = guesses[count.argmax()], int(count.max())
     return best, _support(pairs, seen, best)
+
+
+def exact_weights_work(count: int) -> float:
+    """Count the guesses of the weights of so many images: small systems that are solved, and differences they explain.
+
+    Of weights that are drawn so, about one in 2^(count − 1) are all positive, and are looked at further.
+    """
+    solved = TRIES * (40 * LOOKUP if count > 1 else TOUCH)
+    judged = TRIES * 2.0 ** (1 - count) * max(DRAWN_FROM) * (count * DOUBLE + 4 * DOUBLE * TOUCH)
+    return len(DRAWN_FROM) * (solved + judged + 20 * CALL)
+
+
+def missing_one_work(task: Task) -> float:
+    """Count a search among all public images: their pixels are read, and their differences compared."""
+    return task.public * (2 * task.pixels + 5 * PAIRS) * TOUCH
 
 
 def _guesses(differences: Array, seen: Array, mass: float | None, chance: Randomness, tries: int) -> Array:

@@ -10,14 +10,12 @@ from scipy.linalg import eigh
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Samples, Task
-from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
+from hideseek.seek.work import DOUBLE, TOUCH, eigendecomposition
 
 CHUNK = 512  # images that are worked on together
 FULL = 4096  # numbers an image may have for all their covariances to be estimated
 COLOURS = 16  # channels that are taken for colours; more are features
 FLAT = 1e-12  # of the largest variance: what varies less does not vary
-
-TRANSFORMED = 3e-8  # seconds of a number in cosine transforms, there and back
 
 Array = NDArray[np.float64]
 
@@ -55,7 +53,7 @@ def prior_of(images: Samples) -> Prior:
     far as Ledoit and Wolf (2004) advise for so many images; of more, the variances of the cosine components alone.
     """
     if len(images) < 2:
-        raise BadInput("a mean and a covariance need two images or more: give more of the attacker's own (--own).")
+        raise BadInput("a mean and a covariance need two images or more: give more of the attacker's own.")
     blocks = [slice(start, start + CHUNK) for start in range(0, len(images), CHUNK)]
 
     def pixels(rows: slice) -> Array:
@@ -91,19 +89,20 @@ def prior_of(images: Samples) -> Prior:
     return Prior(images.shape, mean, colours, np.maximum(values, FLAT * values.max()), vectors)
 
 
-def prior_effort(task: Task) -> float:
-    """Expect so many seconds for a prior, and for the components of rows and images."""
-    images = task.own or task.public
-    seconds = (images + task.items + task.images) * task.pixels * TRANSFORMED
+def prior_work(task: Task) -> float:
+    """Count a prior, and the components of rows and images; a cosine transform takes some thirty passes."""
+    images = (task.own or task.public) + task.items + task.images
+    work = 45.0 * images * task.pixels * TOUCH
     if task.pixels <= FULL:
-        seconds += task.pixels**3 * EIGEN + (images + task.items + task.images) * task.pixels**2 * DOUBLE_PRODUCT
-    return seconds
+        work += eigendecomposition(task.pixels) + images * task.pixels**2 * DOUBLE
+    return work
 
 
 def shrinkage(correlations: Array, fourth: float, count: int) -> float:
     """Give how far to draw correlations towards none: E‖zz' − C‖² / (count · ‖C − 1‖²), at most 1 (Ledoit and Wolf).
 
-    `fourth` is the mean of ‖z‖⁴ over the images.
+    `fourth` is the mean of ‖z‖⁴ over the images. It is scikit-learn's `ledoit_wolf_shrinkage` from sums over blocks of
+    images: that would need all of them in memory, in double precision.
     """
     spread = (fourth - float((correlations**2).sum())) / count
     distance = float(((correlations - np.eye(len(correlations))) ** 2).sum())

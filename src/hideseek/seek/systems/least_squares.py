@@ -1,4 +1,4 @@
-"""Ridge regression with a sparse matrix that all columns share: W is who met whom, a column is a pixel."""
+"""Ridge regression with a sparse matrix W, the weights of images in rows, that all columns share: one for a pixel."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -10,16 +10,15 @@ from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from hideseek.records import Task
-from hideseek.seek.costs import DOUBLE_PRODUCT, EIGEN
+from hideseek.seek.work import CALL, DOUBLE, LOOKUP, eigendecomposition
 
 DENSE = 2500  # images that W'W is decomposed for: 50 MB, half a minute on one core
 STEPS = 1000  # of conjugate gradients
 TOLERANCE = 1e-7  # of the gradient, against that at zero
 
-ELIMINATED = 6e-8  # seconds of a pixel of an image, by factors that serve all pixels
-FACTORED, FACTOR = 6e-4, 8e-7  # seconds of a pixel with factors of its own, and what each image adds
-SUMMED = 3e-9  # seconds of a pixel of an image in a row
-DESCENDED, SLOWLY = 2e-7, 2.7e-6  # the same in all steps of conjugate gradients; with no more rows than images
+SUBSTITUTED = 13  # entries of the factors for every image: the system has twice as many unknowns, and fills in little
+FACTORED = 180  # lookups for every image while such factors are found
+EXPECTED_STEPS, SLOW_STEPS = 22, 300  # of conjugate gradients, on the whole; with no more rows than images
 
 Columns = NDArray[np.float64]
 Solve = Callable[[Columns, Columns], Columns]
@@ -29,9 +28,9 @@ Solve = Callable[[Columns, Columns], Columns]
 def ridge(matrix: csr_array) -> Solve:
     """Give the function that finds min ‖W x − y‖² + μ ‖x‖² for some columns y at once, each with its own μ > 0.
 
-    Three ways, by how W looks. Rows of two images, and no more rows than images: the graph of who met whom is made of
-    rings, so elimination fills nothing in, and costs time in proportion to n. Up to DENSE images: the spectrum of W'W,
-    which serves every μ. Beyond: conjugate gradients, without factors, which would fill in.
+    Three ways, by how W looks. Rows of two images, and no more rows than images: the graph whose edges are rows is made
+    of rings, so elimination fills nothing in, and takes time in proportion to n. Up to DENSE images: the spectrum of
+    W'W, which serves every μ. Beyond: conjugate gradients, without factors, which would fill in.
     """
     rows, images = matrix.shape
     if rows <= images and int(np.diff(matrix.indptr).max(initial=0)) <= 2:
@@ -41,15 +40,17 @@ def ridge(matrix: csr_array) -> Solve:
     return partial(_descended, matrix)
 
 
-def ridge_effort(task: Task, *, separate: bool) -> float:
-    """Expect so many seconds for all pixels; where penalties are `separate`, a factorisation for every pixel."""
-    mixed = task.items * task.images_per_item * task.pixels
+def ridge_work(task: Task, *, separate: bool) -> float:
+    """Count solving for all pixels; where penalties are `separate`, with a factorisation for every pixel."""
+    mixed = float(task.items * task.images_per_item * task.pixels)
     if task.items <= task.images and task.images_per_item <= 2:
-        own = task.pixels * (FACTORED + task.images * FACTOR) if separate else 0.0
-        return own + task.images * task.pixels * ELIMINATED
+        factors = task.pixels * (80 * CALL + task.images * FACTORED * LOOKUP) if separate else 0.0
+        return factors + task.images * task.pixels * SUBSTITUTED * LOOKUP
     if task.images <= DENSE:
-        return task.images**3 * EIGEN + 2 * task.images**2 * task.pixels * DOUBLE_PRODUCT + mixed * SUMMED
-    return mixed * (DESCENDED if task.items > task.images else SLOWLY)
+        products = 2.0 * task.images**2 * task.pixels * DOUBLE
+        return eigendecomposition(task.images) + products + mixed * LOOKUP
+    steps = EXPECTED_STEPS if task.items > task.images else SLOW_STEPS
+    return 2 * steps * mixed * LOOKUP
 
 
 def _eliminated(matrix: csr_array) -> Solve:

@@ -1,4 +1,4 @@
-"""Rows as a linear system, Y = W X + E, for who knows the weights and who met whom."""
+"""Rows as a linear system, Y = W X + E, where the weights and the images of every row are known."""
 
 import math
 from collections.abc import Iterator
@@ -10,19 +10,17 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from hideseek.errors import BadInput
-from hideseek.records import EncodedRelease, Samples
+from hideseek.records import EncodedRelease, Reason, Refusal, Refused, Samples
 
 CHUNK = 1024  # rows that are read together
 BLOCK = 1 << 25  # numbers that are solved for together: 256 MB
 
 
-def not_linear(release: EncodedRelease) -> str:
+def not_linear(release: EncodedRelease) -> Refusal | None:
     """Refuse a scheme whose rows are no weighted sums of the images."""
-    if release.scheme.masked:
-        return "signs were flipped at random and are not known, so these rows are no linear system."
-    if hasattr(release.scheme, "geometry"):
-        return "images were moved before they were mixed, each time anew, so these rows are no linear system."
-    return ""
+    if release.scheme.linear:
+        return None
+    return Refusal(Reason.MASKED if release.scheme.masked else Reason.NOT_LINEAR)
 
 
 def mixing_matrix(release: EncodedRelease) -> csr_array:
@@ -30,7 +28,7 @@ def mixing_matrix(release: EncodedRelease) -> csr_array:
     weights, sources = release.weights, release.sources
     rows, count = len(release.encoded), len(release.encoded) // release.rounds
     if weights is None or sources is None or not len(weights) == len(sources) == rows:
-        raise BadInput(f"weights and sources of all {rows} rows are needed: give both away with the same release.")
+        raise Refused(Refusal(Reason.INCOMPLETE_SOURCES, {"wanted": rows}))
     known = sources.shape[1]
     if known > weights.shape[1] or rows == 0 or not 0 <= int(sources.min()) <= int(sources.max()) < count:
         raise BadInput(f"sources must be places among {count} images, no more of them in a row than it has weights.")

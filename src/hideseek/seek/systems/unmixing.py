@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.progress import track
+from hideseek.records import Task
+from hideseek.seek.work import CALL, DOUBLE
 
 SUM = 30.0  # how much more a sum of weights that is not 1 counts than a wrong pixel
 _RIDGE = 1e-6  # of the mean diagonal
@@ -31,6 +33,12 @@ def unmix(
     images = _images(weights, rows)
     left = (rows - weights @ images).square().sum() / (rows - rows.mean(0)).square().sum()
     return images, float(left)
+
+
+def unmix_work(task: Task, images: int) -> float:
+    """Count a step: the fits of every row, each some calls and some more for every image in it, and two solutions."""
+    fits = (14 + 4 * task.images_per_item) * CALL + 2 * images * task.pixels
+    return task.items * fits + images * (images + task.pixels) * (images + task.items) * DOUBLE
 
 
 def _images(weights: Float[Tensor, "m n"], rows: Float[Tensor, "m pixels"]) -> Float[Tensor, "n pixels"]:

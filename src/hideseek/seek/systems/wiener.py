@@ -1,6 +1,7 @@
-"""The best linear answer to noise (Wiener), for who knows the weights and what images are like on the whole."""
+"""The best linear answer to noise (Wiener), where the weights are known, and what images are like on the whole."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,9 +9,9 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, diags_array
 from torch import Tensor
 
-from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import EncodedRelease
+from hideseek.records import EncodedRelease, Reason, Refusal, Refused
+from hideseek.records.samples import describe_shape
 from hideseek.seek.systems.image_prior import CHUNK, Array, prior_of
 from hideseek.seek.systems.least_squares import ridge
 
@@ -18,16 +19,18 @@ ROUNDING = 1e-13  # the ridge of a problem without noise: float32 rounds rows to
 TOGETHER = 16  # components that are solved for together
 
 
-def without_likes(release: EncodedRelease) -> str:
+def without_like_images(release: EncodedRelease) -> Refusal | None:
     """Refuse an attacker who has no images like the private ones."""
     known = release.own if release.own is not None else release.public
     if known is None:
-        return "this prior needs images of the attacker's own, like the private ones (--own ADDRESS)."
+        return Refusal(Reason.NO_OWN_IMAGES)
     if known.shape != release.encoded.shape or known.normalisation != release.encoded.normalisation:
-        return "the attacker's own images must have the size and the normalisation of those in the release."
-    if len(known) < 2:
-        return "a mean and a covariance need two images or more: give more of the attacker's own (--own)."
-    return ""
+        given, wanted = (
+            f"{describe_shape(samples.shape)}, normalisation {samples.normalisation.kind}"
+            for samples in (known, release.encoded)
+        )
+        return Refusal(Reason.UNSUITED_OWN_IMAGES, {"given": given, "wanted": wanted})
+    return Refusal(Reason.TOO_FEW_OWN_IMAGES, {"given": len(known), "wanted": 2}) if len(known) < 2 else None
 
 
 def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor, "n pixels"]:
@@ -37,22 +40,21 @@ def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor,
     variances D_c = s_r² g_c, the answer is (W' D_c⁻¹ W + 1/λ_c)⁻¹ W' D_c⁻¹ y_c: a ridge regression of the rows divided
     by s_r, with the penalty g_c / λ_c. Images are those of the attacker, or public ones.
     """
+    if (refusal := without_like_images(release)) is not None:
+        raise Refused(refusal)
     known = release.own if release.own is not None else release.public
-    refusal = without_likes(release)
-    if known is None or refusal:
-        raise BadInput(refusal)
-    assert release.weights is not None  # noqa: S101 (`needs`)
+    assert known is not None and release.weights is not None  # noqa: S101, PT018 (not refused; `needs`)
     prior = prior_of(known)
     masses = release.weights.double().sum(1).numpy()  # of unknown images too: the mean has that share in a row
-    loudness, noise, unknown = _noise(release)
+    noise = _noise(release)
     rows = np.empty((len(release.encoded), len(prior.mean)), np.float32)
     for first in range(0, len(rows), CHUNK):
         some = slice(first, first + CHUNK)
         pixels = release.encoded.pixels(some).flatten(1).double().numpy() - masses[some, None] * prior.mean
-        rows[some] = prior.components(pixels) / loudness[some, None]
-    noises = np.maximum(noise + unknown * prior.variances, ROUNDING * prior.variances.mean())
+        rows[some] = prior.components(pixels) / noise.factors[some, None]
+    noises = np.maximum(noise.variance + noise.like_images * prior.variances, ROUNDING * prior.variances.mean())
     penalties = noises / prior.variances
-    solve = ridge((diags_array(1 / loudness) @ matrix).tocsr())
+    solve = ridge((diags_array(1 / noise.factors) @ matrix).tocsr())
     found = np.empty((matrix.shape[1], len(penalties)), np.float32)
     for first in track(range(0, len(penalties), TOGETHER), "solving"):
         some = slice(first, first + TOGETHER)
@@ -63,21 +65,31 @@ def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor,
     return torch.from_numpy(found)
 
 
-def _noise(release: EncodedRelease) -> tuple[Array, float, float]:
-    """Give what a row's noise is multiplied by, the variance of a pixel of it, and the share that unknown images have.
+@dataclass(frozen=True)
+class _Noise:
+    """What hides the known images in row r: s_r times something whose components have the variances g_c."""
 
-    Singularized Mixup: w_2 e with ‖e‖ = r, so r²/d a pixel. Laplace of scale b: 2b². An unknown image, of weight λ,
-    adds λ² times what images vary. Without either, there is
-    only rounding.
+    factors: Array
+    """s_r, one for every row."""
+    variance: float
+    """The part of g_c that all components have."""
+    like_images: float = 0.0
+    """How often the variances of images are in g_c: 1 where unknown images are in rows."""
+
+
+def _noise(release: EncodedRelease) -> _Noise:
+    """Tell what hides the known images: the scheme's noise, or unknown images, of weight λ; else rounding alone.
+
+    An unknown image adds λ² times what images vary.
     """
     assert release.weights is not None and release.sources is not None  # noqa: S101, PT018 (`needs`)
     weights = release.weights.double().numpy()
     unknown = np.sqrt((weights[:, release.sources.shape[1] :] ** 2).sum(1))
-    radius, scale = getattr(release.scheme, "radius", None), getattr(release.scheme, "scale", None)
-    if radius:
-        return weights[:, 1], radius**2 / math.prod(release.encoded.shape), float(unknown.any())
-    if scale:
-        return np.ones(len(weights)), 2 * scale**2, 0.0
+    noise = release.scheme.noise(math.prod(release.encoded.shape))
+    if noise is not None and noise.weight is not None:
+        return _Noise(weights[:, noise.weight], noise.variance, float(unknown.any()))
+    if noise is not None:
+        return _Noise(np.ones(len(weights)), noise.variance)
     if unknown.any():
-        return np.maximum(unknown, 1e-6), 0.0, 1.0
-    return np.ones(len(weights)), 0.0, 0.0
+        return _Noise(np.maximum(unknown, 1e-6), 0.0, 1.0)
+    return _Noise(np.ones(len(weights)), 0.0)

@@ -1,36 +1,16 @@
-"""Rows without their masks, as far as may be: their sums, and how alike they look."""
+"""Sums of rows by groups, and how alike rows look."""
 
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from hideseek.chance import Randomness
 from hideseek.device import device
 from hideseek.progress import track
-from hideseek.records import EncodedRelease
-from hideseek.seek.rows.demask import Demask
 from hideseek.similarity import ssim
 
 BLOCK = 1 << 18  # pixels that are added up or compared at a time
-
-
-def unmasked_rows(
-    release: EncodedRelease, demask: Demask | None, chance: Randomness
-) -> tuple[Float[Tensor, "n c h w"], dict[str, Any]]:
-    """Give the rows without their masks: as they are, with signs restored, or as absolute values.
-
-    A restored pixel is the mean of what it may have been: in an average, a sign that is a coin toss shall not count.
-    """
-    rows = release.encoded.pixels()
-    if not release.scheme.masked:
-        return rows, {}
-    if demask is None:
-        return rows.abs(), {}
-    restore = demask.train(release, chance)
-    return restore.expected(rows), {"wrong signs before": restore.before, "wrong signs": restore.wrong}
 
 
 def weighted_sums(

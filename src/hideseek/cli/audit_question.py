@@ -1,0 +1,132 @@
+"""The images, schemes and attacks that `hideseek audit` names, loaded: the question that an audit answers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hideseek.audit import Learning, Question, learning_from
+from hideseek.chance import Randomness, seeded
+from hideseek.cli.audit import Audit
+from hideseek.cli.images import prepared, public_images
+from hideseek.data import DATASETS, load
+from hideseek.errors import BadInput, no_such
+from hideseek.hide import Augmented, Geometry
+from hideseek.hide.files.release_files import digest
+from hideseek.records import Attack, MixingEncoder, Samples
+from hideseek.records.result import NoAccuracy, NoAccuracyKind
+from hideseek.seek import ATTACKS
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Question:
+    """Load all that is named.
+
+    Which images are sampled or held out is no secret, and must be the same when an audit goes on: it is drawn from the
+    content of the set, like public patches.
+    """
+    attacks, budget = _attacks(asked.attacking.attacks), seconds(asked.attacking.budget)
+    if asked.geometry != Geometry():
+        chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
+    whole, unlabelled = _labelled(asked.images.data, asked)
+    chance = seeded(int(digest(whole), 16))
+    private = _sampled(whole, asked.images.sample, chance)
+    public = _public(asked, private, chosen)
+    own_address = asked.images.own or ("faces" if "photos" in asked.images.data else "photos")  # not the private ones
+    own = public_images(own_address, private, size=private.shape[1:], features=None)
+    learning: Learning | None = None
+    why: NoAccuracy | None = unlabelled or NoAccuracy(NoAccuracyKind.NOT_ASKED)
+    if asked.accuracies.learn and (asked.accuracies.learn_on or not unlabelled):
+        learning, why = _learning(asked, whole, public, chance)
+    return Question(
+        private,
+        chosen,
+        public,
+        own,
+        asked.attacking.rounds,
+        attacks,
+        budget,
+        learning,
+        why,
+        {"private": asked.images.data, "public": asked.images.public or "", "own": own_address},
+    )
+
+
+def _attacks(text: str) -> dict[str, Attack[Any]]:
+    names = list(ATTACKS) if text == "all" else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in ATTACKS:
+            raise no_such("attack", name, ATTACKS)
+    return {name: ATTACKS[name] for name in names}
+
+
+def _sampled(whole: Samples, count: int | None, chance: Randomness) -> Samples:
+    if count is None:
+        return whole
+    if not 2 <= count <= len(whole):
+        raise BadInput(f"--sample must be between 2 and the {len(whole):,} images that there are.")
+    return whole.take(chance.permutation(len(whole))[:count].sort().values)
+
+
+def _public(asked: Audit[Any], private: Samples, chosen: Mapping[str, MixingEncoder]) -> Samples | None:
+    if asked.images.public is None:
+        return None
+    if not any(scheme.mixes_public for scheme in chosen.values()):
+        raise BadInput("none of these schemes mixes public images: leave out --public, or audit a cross scheme.")
+    return public_images(asked.images.public, private, size=asked.images.size, features=None)
+
+
+def _labelled(address: str, asked: Audit[Any]) -> tuple[Samples, NoAccuracy | None]:
+    """Load images with their labels; without, where they have none, and say so."""
+    how: dict[str, Any] = {"size": asked.images.size, "channels": asked.images.channels}
+    try:
+        return prepared(load(address, **how), asked.images.normalise, None), None
+    except BadInput as mistake:
+        samples = prepared(load(address, **how, labelled=False), asked.images.normalise, None)
+        place = address.rpartition(":")[2].partition("?")[0]
+        reason = str(mistake).replace(place, Path(place).name)  # without folders: it stands in the report
+        return samples, NoAccuracy(NoAccuracyKind.UNREADABLE_LABELS, reason)
+
+
+def _learning(
+    asked: Audit[Any], whole: Samples, public: Samples | None, chance: Randomness
+) -> tuple[Learning | None, NoAccuracy | None]:
+    """Choose what accuracy is measured on: a set with its test images, or the images themselves, some held out."""
+    address = asked.accuracies.learn_on or asked.images.data
+    train = whole
+    if asked.accuracies.learn_on is not None:
+        train = prepared(load(address, channels=asked.images.channels), asked.images.normalise, None)
+        if asked.images.public is not None:
+            public = public_images(asked.images.public, train, size=train.shape[1:], features=None)
+    test = asked.accuracies.test or _test_split(address)
+    if test is None or train.labels.shape[1] < 2:
+        held, why = learning_from(train, chance, public)
+        return (held and replace(held, address=address)), why
+    images = load(test, size=train.shape[1:], channels=train.shape[0])
+    tested = prepared(images, train.normalisation, None)
+    if tested.labels.shape[1] != train.labels.shape[1] or tested.classes != train.classes:
+        raise BadInput(f"the classes of {test} are not those of {address}: name test images of the same classes.")
+    return Learning(train, tested, public, address), None
+
+
+def _test_split(address: str) -> str | None:
+    """Give the test split of a named set that is asked for by its name alone."""
+    known = DATASETS.get(address)
+    return f"{address}?split=test" if known is not None and "test" in known.counts else None
+
+
+def seconds(text: str) -> float:
+    """Read a time.
+
+    >>> seconds("90s"), seconds("1.5m"), seconds("2h"), seconds("600")
+    (90.0, 90.0, 7200.0, 600.0)
+    """
+    number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
+    try:
+        found = float(number) * unit
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise BadInput(f"--budget is a time such as 90s, 10m or 2h, not {text!r}.")
+    return found

@@ -1,0 +1,101 @@
+"""What became of an attack: what it found or why it did not, what it knew, and whether it may be believed."""
+
+from collections.abc import Sequence
+
+from hideseek.records.refusal import Refusal
+from hideseek.records.release import Contents
+from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof
+from hideseek.report.sentences.findings import NOTHING_JUDGED, found
+from hideseek.report.sentences.numbers import counted, duration, sentence
+
+GIVEN = {
+    "made_for": "which image each row was made for",
+    "sources": "which images are in each row",
+    "weights": "the weights",
+}
+"""What an attacker knows who is given a field; the name of any other field is written with spaces."""
+
+
+def attack(result: AttackResult, images: int) -> str:
+    """Say what became of an attack on the release of so many private images."""
+    if result.outcome is Outcome.NOT_APPLICABLE:
+        return refusal(result.refusal) if result.refusal else "It does not apply."
+    if result.outcome is Outcome.FAILED:
+        return failure(result.failure) if result.failure else "It did not run to its end."
+    if result.outcome is Outcome.WITHHELD:
+        missed = [proof(each) for each in result.proofs if not each.passed]
+        return " ".join(missed) or "It did not pass its proofs."
+    return found(result.figures, images)
+
+
+def refusal(refused: Refusal) -> str:
+    """Say why an attack does not apply."""
+    return sentence(str(refused))
+
+
+FAILURES = {
+    FailureKind.TIME_LIMIT: "it was stopped{after}: give the audit more time",
+    FailureKind.NO_TIME: "the budget left no time for it{needs}: give the audit more time",
+    FailureKind.ERROR: "it failed{error}",
+    FailureKind.REFUSED: "{text}",
+    FailureKind.TOO_FEW_IMAGES: (
+        "too few images could be judged for it to beat a baseline, whatever it found: hide more images"
+    ),
+    FailureKind.NOTHING_JUDGED: NOTHING_JUDGED,
+    FailureKind.NO_WEAK_CASE: "no weak case could be made for it, so nothing shows that it works here",
+}
+
+
+def failure(failed: Failure) -> str:
+    """Say why something did not come to an end."""
+    took = "" if failed.seconds is None else duration(failed.seconds)
+    return sentence(
+        FAILURES[failed.kind].format(
+            after=f" after {took}, all that the budget gave it" if took else " when its time was over",
+            needs=f", and it needs {took} at least" if took else "",
+            error=f" ({failed.text})" if failed.text else "",
+            text=failed.text or "it lacks something",
+        )
+    )
+
+
+def proof(proved: Proof) -> str:
+    """Say whether an attack breaks a weak case, or is at chance on noise."""
+    images = proved.case.images if proved.case else max((each.found.images for each in proved.figures), default=0)
+    said = failure(proved.failure) if proved.failure else found(proved.figures, images)
+    if proved.kind == "noise":
+        if proved.failure:
+            judged = "it finds nothing that could be judged" if proved.passed else "it could not be run"
+            return f"On noise {judged}: {said}"
+        if proved.passed:
+            return f"On noise it is at chance. {said}"
+        return f"It claims to find something in pure noise, so its figures mean nothing. {said}"
+    if proved.failure and proved.failure.kind is FailureKind.NO_WEAK_CASE:
+        return said
+    case = f"a weak case{_case(proved)}"
+    if proved.failure:
+        return f"On {case} it could not be run. {said}"
+    return f"It {'breaks' if proved.passed else 'does not break'} {case}. {said}"
+
+
+def _case(proved: Proof) -> str:
+    if proved.case is None:
+        return ""
+    return (
+        f" ({proved.case.mechanism} of {proved.case.images:,} private images, {counted(proved.case.rounds, 'round')})"
+    )
+
+
+def knew(contents: Contents, given: Sequence[str]) -> str:
+    """Say what an attacker knew: what was shared, and the withheld fields that he was given.
+
+    >>> knew(Contents("encoding", 3200, True, 400), ("made_for", "device_ids"))
+    '3,200 encodings with labels, the scheme, 400 public images, which image each row was made for, device ids.'
+    """
+    parts = [f"{counted(contents.items, contents.item)}{' with labels' if contents.labelled else ''}", "the scheme"]
+    if contents.public:
+        parts.append(counted(contents.public, "public image"))
+    if contents.own:
+        parts.append(f"{counted(contents.own, 'image')} of the attacker's own")
+    parts += [GIVEN.get(field, field.replace("_", " ")) for field in given]
+    return sentence(", ".join(parts))

@@ -1,0 +1,48 @@
+"""Two audits side by side, in words."""
+
+from hideseek.records.result import DatasetSummary, Outcome, Range
+from hideseek.report.comparison import Compared, Difference, Mismatch, MismatchKind, Value
+from hideseek.report.sentences.numbers import duration, listing, number, span
+
+COMPARED = {
+    Compared.AUDITED: "",
+    Compared.ACCURACY: "accuracy",
+    Compared.VERDICT: "against {name}",
+    Compared.OUTCOME: "outcome",
+    Compared.FIGURE: "{name}",
+}
+MISMATCHES = {
+    MismatchKind.IMAGES: "private images",
+    MismatchKind.ROUNDS: "rounds",
+    MismatchKind.TRAINED_ON: "training images",
+    MismatchKind.BUDGET: "budgets",
+    MismatchKind.VERSION: "versions",
+}
+
+
+def difference(found: Difference) -> tuple[str, str, str, str]:
+    """Say what was compared: of what, by what, and what it is in the first audit and in the second."""
+    subject = f"{found.scheme}, {found.attack}" if found.attack else found.scheme
+    first, second = (_compared(value, found.unit) for value in (found.first, found.second))
+    return subject, COMPARED[found.what].format(name=found.name), first, second
+
+
+def _compared(value: Range | Outcome | bool, unit: str) -> str:
+    if isinstance(value, Range):
+        return f"{number(value.mean, unit)} ({span(value, unit)})"
+    return value.value if isinstance(value, Outcome) else "audited" if value else "not audited"
+
+
+def mismatch(found: Mismatch) -> str:
+    """Say why two audits do not compare like with like."""
+    return f"Their {MISMATCHES[found.kind]} differ: {_circumstance(found.first)} and {_circumstance(found.second)}."
+
+
+def _circumstance(value: Value) -> str:
+    if isinstance(value, DatasetSummary):
+        return f"{value.images:,} of {value.address or 'a set without a name'}"
+    if isinstance(value, tuple):
+        return listing([str(each) for each in value])
+    if isinstance(value, int | float):
+        return duration(value)
+    return value or "none"

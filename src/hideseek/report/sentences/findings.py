@@ -1,0 +1,89 @@
+"""What figures show, how they were scored, and what pictures are of."""
+
+import re
+from collections.abc import Sequence
+
+from hideseek.records.result import Exhibit, Figure, Note, NoteKind
+from hideseek.report.sentences.numbers import number, parameter, sentence, span
+
+PLACES = re.compile(r"\{(value|baseline|name|images)\}")
+NOTHING_JUDGED = "nothing that it claims could be judged"
+
+
+def found(figures: Sequence[Figure], images: int) -> str:
+    """Say what figures show: all that beats its baseline, the worst first; else how near the attack came."""
+    if clauses := _findings(figures, images):
+        return sentence("; ".join(clauses))
+    decisive = [figure for figure in figures if figure.decisive]
+    if not decisive:
+        return sentence(NOTHING_JUDGED)
+    nearest = min(decisive, key=lambda figure: 1.0 if figure.p_value is None else figure.p_value)
+    name = nearest.best_baseline or "chance"
+    if nearest.advantage is not None and nearest.advantage.low > 0:
+        return f"Better than {name}, but not significant among so many figures: {_beside(nearest)}."
+    return f"Not shown to beat {name}: {_beside(nearest)}."
+
+
+def worst_finding(figures: Sequence[Figure], images: int) -> str:
+    """Say the worst of what figures show, as a clause; empty where nothing beats its baseline."""
+    return next(iter(_findings(figures, images)), "")
+
+
+def _findings(figures: Sequence[Figure], images: int) -> list[str]:
+    """Say what each decisive figure shows that beats its baseline, the worst first.
+
+    Where several claims have figures of one metric, the first of them counts.
+    """
+    beating = [figure for figure in figures if figure.decisive and figure.beats]
+    beating.sort(key=lambda figure: -figure.harm.rank)
+    firsts = {figure.metric: figure for figure in reversed(beating)}
+    chosen = [figure for figure in beating if firsts[figure.metric] is figure]
+    clauses = [_filled(figure, images) for figure in chosen if figure.finding]
+    return clauses or [f"it beats {figure.best_baseline or 'chance'}: {_beside(figure)}" for figure in chosen[:1]]
+
+
+def _filled(figure: Figure, images: int) -> str:
+    """Fill in the numbers of a figure; whatever else a file has between braces stays as it is."""
+    baseline = figure.baselines.get(figure.best_baseline)
+    values = {
+        "value": number(figure.found.mean, figure.unit),
+        "baseline": "none" if baseline is None else number(baseline, figure.unit),
+        "name": figure.best_baseline or "chance",
+        "images": f"{images:,}",
+    }
+    return PLACES.sub(lambda place: values[place[1]], figure.finding)
+
+
+def _beside(figure: Figure) -> str:
+    """Put a figure beside its baseline: metric value (low to high), baseline value."""
+    baseline = figure.baselines.get(figure.best_baseline)
+    beside = "" if baseline is None else f", baseline {number(baseline, figure.unit)}"
+    return f"{figure.metric} {number(figure.found.mean, figure.unit)} ({span(figure.found, figure.unit)}){beside}"
+
+
+NOTES = {
+    NoteKind.EXACT: "{count:,} are exact: infinitely many {unit} count as {value}.",
+    NoteKind.NO_TRUTH: "{count:,} of {of:,} items have no ground truth to be judged by.",
+    NoteKind.FEW_IMAGES: "It is about {count:,} private images only: {of:,} at least are needed to beat a baseline.",
+    NoteKind.ANSWERS_KEPT: "{count:,} answers were kept, and no more can be looked through.",
+    NoteKind.ENLARGED: "Images were enlarged from {count:,} to {of:,} pixels.",
+}
+
+
+def note(remark: Note) -> str:
+    """Say what a reader must know of how a claim was scored.
+
+    >>> note(Note(NoteKind.EXACT, 12, value=100.0, unit="dB"))
+    '12 are exact: infinitely many dB count as 100.'
+    """
+    value = parameter(remark.value)
+    return NOTES[remark.kind].format(count=remark.count, of=remark.of, value=value, unit=remark.unit or "units")
+
+
+def caption(exhibit: Exhibit) -> str:
+    """Say what pictures are of, and how the attack did on them.
+
+    >>> caption(Exhibit("best", "image", 12, "correlation", 0.93, "", ()))
+    'Image 12: correlation 0.93.'
+    """
+    return sentence(f"{exhibit.subject} {exhibit.number}: {exhibit.metric} {number(exhibit.value, exhibit.unit)}")
