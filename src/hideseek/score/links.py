@@ -97,8 +97,11 @@ def tpr_at_fpr(false_alarms: float, claim: Links, secret: Secret) -> Scores:
 
 
 def curves(claim: Links, secret: Secret) -> tuple[Curve, ...]:
-    """Draw how many pairs with a common image are found, by how many others are taken for such: the ROC curve."""
-    false, true = (rate.numpy() for rate in roc(claim.scores.double(), sharing(claim, secret)))
+    """Draw the ROC curve: how many pairs with a common image are found, by how many others are taken for such."""
+    shares = sharing(claim, secret)
+    if shares.all() or not shares.any():
+        return ()
+    false, true = (rate.numpy() for rate in roc(claim.scores.double(), shares))
     least = 1 / max(1, len(claim.scores))
     x = np.geomspace(max(least, 1e-4), 1, POINTS)
     y = true[np.searchsorted(false, x, side="right") - 1]  # the largest rate that the false alarms allow

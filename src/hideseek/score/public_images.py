@@ -51,11 +51,11 @@ def baselines(claim: PublicImagesFound, secret: Secret, chance: Randomness) -> I
 
 def curves(claim: PublicImagesFound, secret: Secret) -> tuple[Curve, ...]:
     """Draw how often one of a row's public images is among the first m; at random: 1 − C(N − k, m) / C(N, m)."""
+    kept, count = claim.candidates.shape[1], of_mixing(secret).public_sources.shape[1]
+    if not len(claim.rows) or not kept or not count:
+        return ()
     where = places(claim, secret)
     first = torch.where(where > 0, where, claim.among + 1).amin(1).numpy()
-    kept, count = claim.candidates.shape[1], where.shape[1]
-    if not kept or not len(first):
-        return ()
     x = np.unique(np.geomspace(1, kept, POINTS).round().astype(int))
     missed = np.cumprod(1 - count / np.maximum(claim.among - np.arange(claim.among), count))
     return (
@@ -74,9 +74,9 @@ def curves(claim: PublicImagesFound, secret: Secret) -> tuple[Curve, ...]:
 def examples(claim: PublicImagesFound, release: Release, secret: Secret) -> list[Shown]:
     """Show rows whose public images were found, or the first ones where none were."""
     public = release.public if isinstance(release, EncodedRelease) else None
-    if public is None or not claim.candidates.shape[1]:
-        return []
     mixing = of_mixing(secret)
+    if public is None or not claim.candidates.shape[1] or not mixing.public_sources.shape[1]:
+        return []
     first = (places(claim, secret) == 1).any(1)
     order = torch.cat([first.nonzero()[:, 0], (~first).nonzero()[:, 0]])[:EXAMPLES]
     shown = []
