@@ -14,6 +14,7 @@ from hideseek.errors import BadInput
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Note, NoteKind
+from hideseek.records.secret import Secret
 from hideseek.score.confidence import interval
 from hideseek.score.judge import EMPTY, Judgement, Skipped, judge, to_json
 from hideseek.score.metrics import METRICS
@@ -34,7 +35,7 @@ def noisy(secret: MixingSecret, level: float = 0.5) -> Reconstruction:
     return Reconstruction(pixels + level * seeded(1).normals(*pixels.shape), rows)
 
 
-def judged(claim: Claim, secret: MixingSecret, *metrics: str, seed: int = 0) -> Judgement:
+def judged(claim: Claim, secret: Secret, *metrics: str, seed: int = 0) -> Judgement:
     return judge(Evidence((claim,)), secret, seeded(seed), metrics or None)
 
 

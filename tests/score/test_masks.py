@@ -62,7 +62,7 @@ def test_rows_are_shown_with_their_signs_and_with_those_that_were_found() -> Non
         ("under the mask", True), ("shared", False), ("signs restored", True)
     ]  # fmt: skip
     row = release.encoded.images[2]
-    for (_, picture, _), sign in zip(shown[2].panels, (signs[2], 1, found[2]), strict=True):
+    for (_, picture, _), sign in zip(shown[2].panels, (signs[2], torch.tensor(1), found[2]), strict=True):
         torch.testing.assert_close(picture, row * sign)
     assert examples(Masks(rows, found), release, replace(secret, mask=None)) == []
     assert examples(Masks(rows, found), Updates(20), secret) == []
