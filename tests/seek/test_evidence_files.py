@@ -50,7 +50,7 @@ def test_a_folder_without_evidence_is_one_sentence(tmp_path: Path) -> None:
         read_evidence(tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["json", "tensors", "kind", "missing", "shape", "type", "nan", "newer"])
+@pytest.mark.parametrize("damage", ["json", "tensors", "kind", "missing", "shape", "type", "nan", "newer", "older"])
 def test_damaged_evidence_is_one_sentence(tmp_path: Path, damage: str) -> None:
     write_evidence(EVERYTHING, tmp_path)
     about, tensors = tmp_path / "evidence.json", tmp_path / "claims.safetensors"
@@ -60,9 +60,9 @@ def test_damaged_evidence_is_one_sentence(tmp_path: Path, damage: str) -> None:
         about.write_text("{")
     elif damage == "tensors":
         tensors.write_bytes(tensors.read_bytes()[:-9])
-    elif damage in ("kind", "newer"):
+    elif damage in ("kind", "newer", "older"):
         described["claims"][0]["kind"] = "gossip"
-        about.write_text(json.dumps(described | ({"format": 99} if damage == "newer" else {})))
+        about.write_text(json.dumps(described | {"kind": {}, "newer": {"format": 99}, "older": {"format": 1}}[damage]))
     else:
         changed = {
             "missing": {name: tensor for name, tensor in held.items() if name != "0.about"},
@@ -71,5 +71,6 @@ def test_damaged_evidence_is_one_sentence(tmp_path: Path, damage: str) -> None:
             "nan": held | {"0.images": torch.full((2, 1, 3, 4), torch.nan)},
         }[damage]
         save_file(changed, tensors)
-    with pytest.raises(BadInput, match="newer than" if damage == "newer" else "damaged: run the attack again"):
+    sentences = {"newer": "newer than", "older": "no longer read: run the attack again"}
+    with pytest.raises(BadInput, match=sentences.get(damage, "damaged: run the attack again")):
         read_evidence(tmp_path)

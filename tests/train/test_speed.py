@@ -7,28 +7,23 @@ import torch
 
 from hideseek.errors import BadInput
 from hideseek.models import build
-from hideseek.train.speed import PRODUCT, SLOWEST, STEP, _seconds, _training, pace, training_speed
+from hideseek.train.speed import _seconds, _training, training_speed, unit_seconds
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    pace.cache_clear()
+    unit_seconds.cache_clear()
     yield
-    pace.cache_clear()
+    unit_seconds.cache_clear()
 
 
-def test_the_pace_is_the_mean_of_two_and_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([2 * PRODUCT, 8 * STEP])
+def test_a_unit_is_a_multiplication_of_the_product_and_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.5])
     monkeypatch.setattr("hideseek.train.speed._seconds", lambda *_: next(times))
-    assert pace() == pytest.approx(4)
-    assert pace() == pytest.approx(4)
-
-
-def test_a_machine_that_is_busy_is_not_taken_for_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hideseek.train.speed._seconds", lambda *_: 100.0)
-    assert pace() == SLOWEST
+    assert unit_seconds() == pytest.approx(0.5 / 1024**3)
+    assert unit_seconds() == pytest.approx(0.5 / 1024**3)
 
 
 def test_the_shortest_time_counts_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,10 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
@@ -15,21 +15,41 @@ from hideseek.cli.images import public_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder
 from hideseek.hide.files.release_files import read_release, release_digest, with_public
-from hideseek.records import Attack, EncodedRelease
+from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Refused
 from hideseek.report.evidence_sheet import evidence_sheet
-from hideseek.seek import ATTACKS, describe, settings
+from hideseek.seek import ATTACKS, VARIANTS, describe, settings
 from hideseek.seek import run as attack_release
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
 
 A = TypeVar("A", bound=Attack[Any])
+GIVE_AWAY = "for a study, hide with --give-away"
+ONE = """The attack sees the release and what you put beside it, never the secret: there is no option for one.
+
+Its evidence (claims.safetensors, evidence.json, a picture) is judged by `hideseek score`, which is given the secret."""
+SEVERAL = """Run several attacks with their default settings, each into a folder of its own.
+
+An attack that fails is reported, and the others run. What is finished is not run again: a stopped run goes on."""
+FIELDS = {  # how each field of a release is given
+    "public": "--public ADDRESS names the public images that were mixed in",
+    "own": "--own ADDRESS names images of the attacker's own",
+    "made_for": f"{GIVE_AWAY} sources",
+    "sources": f"{GIVE_AWAY} sources",
+    "weights": f"{GIVE_AWAY} weights",
+}
+HINTS = {  # what to do about a refusal
+    Reason.NO_OWN_IMAGES: "--own ADDRESS or --public ADDRESS names some",
+    Reason.TOO_FEW_OWN_IMAGES: "--own ADDRESS names others",
+    Reason.UNSUITED_OWN_IMAGES: "--size loads them at another size",
+    Reason.PUBLIC_IMAGES_OF_OTHER_SIZE: "--size loads them at another size",
+    Reason.NO_COMMON_IMAGES: "hide with --rounds 2 or more",
+    Reason.TOO_FEW_ROUNDS: "hide with more --rounds",
+    Reason.INCOMPLETE_SOURCES: f"{GIVE_AWAY} weights sources",
+}
 
 
 @dataclass(frozen=True)
-class Given:
-    """Run several attacks with their default settings, each into a folder of its own.
-
-    An attack that fails is reported, and the others run. What is finished is not run again: a stopped run goes on.
-    """
+class SeekOptions:
+    """What is attacked, what the attacker has besides, and where evidence is written."""
 
     release: Path
     """The folder that `hideseek hide` wrote."""
@@ -47,14 +67,10 @@ class Given:
 
 @dataclass(frozen=True)
 class Seek(Generic[A]):
-    """Run an attack on exactly what would be shared, and write what it found.
+    """An attack with its settings, and what it is run on."""
 
-    The attack sees the release and what you put beside it, never the secret: there is no option for one. Its evidence
-    (claims.safetensors, evidence.json, a picture) is judged by `hideseek score`, which is given the secret.
-    """
-
-    attack: A
-    given: Given
+    attack: Annotated[A, tyro.conf.arg(name="")]
+    common: Annotated[SeekOptions, tyro.conf.OmitArgPrefixes]
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -63,55 +79,58 @@ def run(arguments: Sequence[str]) -> None:
     if names in ("-h", "--help"):
         print(_attacks())
         return
+    known = {**ATTACKS, **VARIANTS}
     chosen = list(ATTACKS) if names == "all" else names.split(",")
     for name in chosen:
-        if name not in ATTACKS:
-            raise no_such("attack", name, ATTACKS)
+        if name not in known:
+            raise no_such("attack", name, known)
     if len(chosen) > 1:
-        seek_several(chosen, tyro.cli(Given, prog=f"hideseek seek {names}", args=rest))
+        options = tyro.cli(SeekOptions, prog=f"hideseek seek {names}", description=SEVERAL, args=rest)
+        seek_several({name: known[name] for name in chosen}, options)
         return
-    attack = ATTACKS[names]
+    attack = known[names]
     kind: Any = Seek[type(attack)]  # type: ignore[misc] # its flags are the attack's fields
     asked: Seek[Attack[Any]] = tyro.cli(
         kind,
         prog=f"hideseek seek {names}",
-        default=Seek(attack, Given(tyro.MISSING, tyro.MISSING)),
+        description=f"{describe(attack)}.\n\n{ONE}",
+        default=Seek(attack, SeekOptions(tyro.MISSING, tyro.MISSING)),
         args=rest,
-        config=(tyro.conf.OmitArgPrefixes,),
+        config=(tyro.conf.AvoidSubcommands,),  # a name chooses the parts of an attack, options their settings
     )
-    must_be_new(asked.given.out)
-    _seek(names, asked.attack, _seen(asked.given), asked.given.out, asked.given)
+    must_be_new(asked.common.out)
+    _seek(names, asked.attack, _seen(asked.common), asked.common.out, asked.common)
 
 
-def seek_several(names: Sequence[str], asked: Given) -> None:
+def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None:
     """Run attacks one after another; one that fails does not stop the others."""
     release, digest = _seen(asked), release_digest(asked.release)
     failed = []
-    for name in names:
+    for name, attack in attacks.items():
         folder = asked.out / name
         if (folder / "evidence.json").is_file():
             there = read_evidence(folder)
             if there.release != digest:
                 raise BadInput(f"{folder} is evidence of another release: choose another folder.")
-            if there.seed != asked.seed or there.settings != settings(ATTACKS[name]):
+            if there.seed != asked.seed or there.settings != settings(attack):
                 raise BadInput(f"{folder} is evidence of other settings or another seed: choose another folder.")
             print(f"{name}: in {folder} already.")
             continue
         (folder / "failed.json").unlink(missing_ok=True)  # of a run before, to be tried again
         try:
             must_be_new(folder)
-            _seek(name, ATTACKS[name], release, folder, asked)
+            _seek(name, attack, release, folder, asked)
         except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
             reason = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
             failed.append(name)
             with new_file(folder / "failed.json") as file:
                 file.write(json.dumps({"attack": name, "error": reason}, ensure_ascii=False).encode())
             print(f"{name}: failed. {reason}")
-    if len(failed) == len(names):
+    if len(failed) == len(attacks):
         raise BadInput("no attack could be run.")
 
 
-def _seen(asked: Given) -> EncodedRelease:
+def _seen(asked: SeekOptions) -> EncodedRelease:
     """Read a release, and put beside it what the attacker has."""
     release = read_release(asked.release)
     if asked.public is not None:
@@ -123,10 +142,10 @@ def _seen(asked: Given) -> EncodedRelease:
     return release
 
 
-def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: Given) -> None:
+def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: SeekOptions) -> None:
     """Run one attack and write its evidence; say what it took."""
     digest = release_digest(asked.release)
-    evidence = attack_release(attack, release, _chance(asked.seed))
+    evidence = _evidence(attack, release, _chance(asked.seed))
     found = Found(evidence, name, digest, settings(attack), asked.seed)
     with new_folder(folder) as partial:
         write_evidence(found, partial)
@@ -141,6 +160,21 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
     print(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
+def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:
+    """Run an attack; where it refuses, say by which option that can be helped."""
+    try:
+        return attack_release(attack, release, chance)
+    except Refused as error:
+        reason = error.refusal.reason
+        if reason is Reason.MISSING_FIELDS:
+            hints = [FIELDS[field] for field in attack.needs if getattr(release, field) is None]
+        else:
+            hints = [HINTS[reason]] if reason in HINTS else []
+        if not hints:
+            raise
+        raise BadInput(f"{str(error).rstrip('.')} ({'; '.join(dict.fromkeys(hints))}).") from None
+
+
 def _chance(seed: int | None) -> Randomness:
     """Give a stream that is not the hider's, even where both name the same seed."""
     if seed is None:
@@ -149,16 +183,20 @@ def _chance(seed: int | None) -> Randomness:
 
 
 def _attacks() -> str:
-    width = max(map(len, ATTACKS))
-    lines = (f"  {name:{width}}  {describe(attack)}" for name, attack in ATTACKS.items())
-    return (
-        "usage: hideseek seek ATTACK --release DIR --out DIR [--public ADDRESS] [--help] …\n\n"
-        + "\n".join(lines)
-        + """
+    width = max(map(len, {**ATTACKS, **VARIANTS}))
+
+    def lines(attacks: Mapping[str, Attack[Any]]) -> str:
+        return "\n".join(f"  {name:{width}}  {describe(attack)}" for name, attack in attacks.items())
+
+    return f"""usage: hideseek seek ATTACK --release DIR --out DIR [--public ADDRESS] [--help] …
+
+{lines(ATTACKS)}
+
+Other ways of some of them, which are run only where they are named:
+{lines(VARIANTS)}
 
 `hideseek seek ATTACK --help` explains an attack's settings. Several attacks: their names with commas between, or all.
 
 Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
       hideseek seek mixup-pairs --release hidden --out found
       hideseek score found --secret truth"""
-    )

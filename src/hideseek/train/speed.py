@@ -1,6 +1,5 @@
-"""How fast this machine is: beside the reference that attacks were timed on, and in training a network."""
+"""How fast this machine is: at products of matrices, and in training a network."""
 
-import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -15,26 +14,20 @@ from hideseek.train.training import SGD
 from hideseek.train.worker import torch_seed
 
 SIDE = 1024  # of the matrices that are multiplied
-BATCH = 64  # of the steps that are timed
-PRODUCT = 0.011  # seconds of such a product on the reference machine, two cores of a processor
-STEP = 0.0175  # seconds of such a step of small-resnet there
-SHARE = 0.12  # seconds that each of the two is timed
-SLOWEST = 5.0  # times: what seems slower still is busy at the moment
+INSTANT = 0.12  # seconds that a product is timed
 LONG = 0.8  # seconds that a training is timed
 
 
 @cache
-def pace() -> float:
-    """Tell how many times slower this machine is than the reference, at products of matrices and at training.
+def unit_seconds() -> float:
+    """Tell how long a multiplication with its addition takes in a large product of float32 matrices, here.
 
-    Both are timed for an instant, and their mean is geometric; more than five times is not believed.
+    That is the unit in which attacks count their work. It is timed for an instant, once.
     """
     place = device()
     with torch_seed(0):
         left, right = torch.randn(2, SIDE, SIDE, device=place)
-    product = _seconds(lambda: left @ right, SHARE, place)
-    step = _seconds(_training("small-resnet", (3, 32, 32), 10, BATCH, place), SHARE, place)
-    return min(SLOWEST, math.sqrt(product / PRODUCT * (step / STEP)))
+    return _seconds(lambda: left @ right, INSTANT, place) / SIDE**3
 
 
 def training_speed(model: str, shape: Shape, classes: int, batch: int) -> float:

@@ -6,27 +6,26 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import tyro
 from skimage.metrics import structural_similarity
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
-from hideseek.records import EncodedRelease, Encoder, Links, Reconstruction, Samples
+from hideseek.records import EncodedRelease, Links, MixingEncoder, Reason, Reconstruction, Refused, Samples
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.membership import area
+from hideseek.score.membership import auc
 from hideseek.seek import run
+from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
-from hideseek.seek.rows.demask import Demask
 from hideseek.similarity import correlation
 from releases import noise_like, photos
 
 
-def hidden(scheme: Encoder, images: int = 40, rounds: int = 30) -> tuple[EncodedRelease, MixingSecret]:
+def hidden(scheme: MixingEncoder, images: int = 40, rounds: int = 30) -> tuple[EncodedRelease, MixingSecret]:
     """A release whose attacker knows for which image each row was made."""
     private = photos("channel")[0].take(slice(images))
     release, secret = scheme.hide(private, None, seeded(0), rounds)
-    return replace(release, sources=secret.sources[:, :1]), secret
+    return secret.reveal(release, ("made_for",)), secret
 
 
 def guess(release: EncodedRelease, attack: AverageKnown | AverageSearch) -> Reconstruction:
@@ -67,7 +66,7 @@ def test_known_rows_under_a_mask_tell_absolute_values() -> None:
 
 
 @pytest.mark.parametrize("scheme", [Mixup(k=3), InstaHide(k=3)])
-def test_known_against_the_equations(scheme: Encoder) -> None:
+def test_known_against_the_equations(scheme: MixingEncoder) -> None:
     release, secret = hidden(scheme, images=5, rounds=4)
     rows = release.encoded.pixels().double().numpy()
     rows = np.abs(rows) if scheme.masked else rows
@@ -88,9 +87,9 @@ def test_known_against_the_equations(scheme: Encoder) -> None:
 
 def test_images_without_a_row_are_not_guessed() -> None:
     release, _ = hidden(Mixup(k=2), images=4, rounds=1)
-    assert release.sources is not None
-    sources = torch.where(release.sources == 1, 3, release.sources)
-    assert guess(replace(release, sources=sources), AverageKnown()).about.tolist() == [0, 2, 3]
+    assert release.made_for is not None
+    made_for = torch.where(release.made_for == 1, 3, release.made_for)
+    assert guess(replace(release, made_for=made_for), AverageKnown()).about.tolist() == [0, 2, 3]
 
 
 def test_noise_averages_to_nothing() -> None:
@@ -122,7 +121,7 @@ def test_search_in_mixup_finds_rows_that_share_an_image() -> None:
     claim, links = evidence.claims
     assert isinstance(claim, Reconstruction)
     assert isinstance(links, Links)
-    assert claim.of == "rows"
+    assert claim.of == "items"
     assert len(claim.about) == len(claim.about.unique()) == 50
     rows = release.encoded.pixels()
     alone = replace(claim, images=rows[claim.about])
@@ -130,7 +129,7 @@ def test_search_in_mixup_finds_rows_that_share_an_image() -> None:
     mixed = replace(claim, images=(rows[claim.about] + at_random) / 6)
     assert best(claim, secret) > best(alone, secret) + 0.03
     assert best(claim, secret) > best(mixed, secret) + 0.1
-    assert area(links.scores, sharing(links, secret)) > 0.63  # 20,000 pairs; at chance 0.5 ± 0.01
+    assert auc(links.scores, sharing(links, secret)) > 0.63  # 20,000 pairs; at chance 0.5 ± 0.01
 
 
 def test_search_in_noise_links_nothing() -> None:
@@ -139,11 +138,11 @@ def test_search_in_noise_links_nothing() -> None:
     release = replace(release, encoded=noise_like(release.encoded))
     links = run(AverageSearch(queries=20), release, seeded(1)).claims[1]
     assert isinstance(links, Links)
-    assert abs(area(links.scores, sharing(links, secret)) - 0.5) < 0.03
+    assert abs(auc(links.scores, sharing(links, secret)) - 0.5) < 0.03
 
 
 @pytest.mark.parametrize("scheme", [Mixup(k=2), InstaHide(k=2)])
-def test_search_against_scikit_image(scheme: Encoder) -> None:
+def test_search_against_scikit_image(scheme: MixingEncoder) -> None:
     release, _ = hidden(scheme, images=12, rounds=1)
     evidence = run(AverageSearch(queries=99, nearest=3), release, seeded(1))
     claim, links = evidence.claims
@@ -169,22 +168,22 @@ def test_restored_signs_are_averaged_where_asked_for() -> None:
     """The attack uses the mean of what a pixel may have been, of the network that the same chance trains."""
     private, own = (replace(part, images=part.images[..., 8:24, 8:24]).take(slice(20)) for part in photos("channel"))
     release, secret = InstaHide(k=2).hide(private, None, seeded(0), rounds=2)
-    release = replace(release, own=own, sources=secret.sources[:, :1])
-    quick = Demask(rows=64, width=2)
-    evidence = run(AverageKnown(demask=True, demasking=quick), release, seeded(1))
+    release = replace(release, own=own, made_for=secret.sources[:, 0])
+    quick = RestoreSigns(rows=64, width=2)
+    evidence = run(AverageKnown(signs=quick), release, seeded(1))
     restore = quick.train(release, seeded(1))
     expected = restore.expected(release.encoded.pixels())
     (claim,) = evidence.claims
     assert isinstance(claim, Reconstruction)
     torch.testing.assert_close(claim.images[7], expected[secret.sources[:, 0] == 7].mean(0))
     assert evidence.remarks["wrong signs"] == restore.wrong
-    searched = run(AverageSearch(queries=2, demask=True, demasking=quick), release, seeded(1))
+    searched = run(AverageSearch(queries=2, signs=quick), release, seeded(1))
     assert searched.remarks["data range"] == pytest.approx(float(expected.max() - expected.min()))
 
 
 def test_there_is_nothing_to_restore_without_a_mask() -> None:
     release, _ = hidden(Mixup(k=2), images=4, rounds=2)
-    plain, asked = (guess(release, AverageKnown(demask=demask)) for demask in (False, True))
+    plain, asked = (guess(release, AverageKnown(signs=signs)) for signs in (None, RestoreSigns()))
     assert torch.equal(plain.images, asked.images)
 
 
@@ -194,24 +193,20 @@ def test_rows_of_one_value_do_no_harm() -> None:
     assert torch.equal(guess(replace(release, encoded=flat), AverageSearch()).images, flat.images)
 
 
-def test_the_command_line_reaches_the_network_settings() -> None:
-    attack = tyro.cli(AverageSearch, args=["--demask", "--demasking.rows", "640", "--nearest", "7"])
-    assert attack == AverageSearch(nearest=7, demask=True, demasking=Demask(rows=640))
-
-
 @pytest.mark.parametrize(
-    ("attack", "changes", "sentence"),
+    ("attack", "changes", "reason"),
     [
-        (AverageKnown(), {"sources": None}, "--give-away sources"),
-        (AverageKnown(), {"sources": torch.empty(8, 0, dtype=torch.int64)}, "--give-away sources"),
-        (AverageSearch(nearest=8), {}, "8 rows have no 8 others each: lower nearest"),
-        (AverageKnown(demask=True), {"scheme": InstaHide()}, "--own ADDRESS"),
+        (AverageKnown(), {"made_for": None}, Reason.MISSING_FIELDS),
+        (AverageKnown(), {"made_for": torch.zeros(5, dtype=torch.int64)}, Reason.INCOMPLETE_SOURCES),
+        (AverageSearch(nearest=8), {}, Reason.TOO_FEW_ROWS),
+        (AverageKnown(signs=RestoreSigns()), {"scheme": InstaHide()}, Reason.NO_OWN_IMAGES),
     ],
 )
-def test_what_cannot_be_attacked_is_refused(attack: Any, changes: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_attacked_is_refused(attack: Any, changes: dict[str, Any], reason: Reason) -> None:
     release, _ = hidden(Mixup(k=2), images=4, rounds=2)
-    with pytest.raises(BadInput, match=sentence):
+    with pytest.raises(Refused) as error:
         run(attack, replace(release, **changes), seeded(0))
+    assert error.value.refusal.reason is reason
 
 
 @pytest.mark.parametrize("settings", [{"queries": 0}, {"nearest": 0}])

@@ -56,7 +56,7 @@ def test_another_public_set_is_ranked_by_chance() -> None:
 
 def test_a_scheme_without_public_images_is_refused() -> None:
     release, _ = InstaHide(k=4).hide(gaussian(9, 0), None, seeded(1))
-    with pytest.raises(BadInput, match="mixes none"):
+    with pytest.raises(BadInput, match="mixes in none"):
         run(Braverman(), replace(release, public=gaussian(9, 1)), seeded(1))
 
 

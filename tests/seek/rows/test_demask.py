@@ -12,12 +12,13 @@ from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
-from hideseek.records import EncodedRelease, Evidence, Masks, Samples
+from hideseek.records import EncodedRelease, Evidence, Masks, Reason, Refusal, Refused, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.seek import run
 from hideseek.seek.networks.own_encodings import own_encodings
+from hideseek.seek.networks.restore_signs import Demasker, RestoreSigns
 from hideseek.seek.networks.sign_network import Game, SignNetwork, objective
-from hideseek.seek.rows.demask import Demask, Demasker
+from hideseek.seek.rows.demask import Demask
 
 QUICK = Demask(rows=3200)
 
@@ -133,7 +134,7 @@ def test_the_discriminator_learns_forwards_and_the_network_backwards() -> None:
 def test_it_trains_against_a_discriminator_too() -> None:
     private, own = faces()
     release, _ = InstaHide(k=4).hide(private, None, seeded(0))
-    assert Demask(rows=1600, adversarial=0.1).train(replace(release, own=own), seeded(1)).wrong < 0.45
+    assert RestoreSigns(rows=1600, adversarial=0.1).train(replace(release, own=own), seeded(1)).wrong < 0.45
 
 
 def test_own_encodings_are_what_the_scheme_makes_of_images_kept_apart() -> None:
@@ -165,24 +166,35 @@ def test_public_images_that_are_larger_are_cut() -> None:
     private, _ = faces()
     public = normalise(load("faces", labelled=False), private.normalisation)  # 25 × 25
     release, _ = InstaHide(k=3, k_private=2).hide(private, private, seeded(0))
-    restore = Demask(rows=64, width=2).train(replace(release, public=public), seeded(1))
+    restore = RestoreSigns(rows=64, width=2).train(replace(release, public=public), seeded(1))
     assert 0 < restore.wrong < 1
 
 
-def refused(release: EncodedRelease, **changes: Any) -> str:
-    with pytest.raises(BadInput) as error:
+def refused(release: EncodedRelease, **changes: Any) -> Refusal:
+    with pytest.raises(Refused) as error:
         run(QUICK, replace(release, **changes), seeded(0))
-    return str(error.value)
+    return error.value.refusal
 
 
 def test_what_cannot_be_attacked_is_refused() -> None:
     private, own = faces()
     release, _ = InstaHide(k=4).hide(private, None, seeded(0))
     plain, _ = Mixup(k=4).hide(private, None, seeded(0))
-    assert "no mask to undo" in refused(plain, own=own)
-    assert "--public ADDRESS) or some like the private ones (--own ADDRESS)" in refused(release)
-    assert "7 images are too few" in refused(release, own=own.take(slice(7)))
-    assert "12×12 with 1 channel cannot stand in" in refused(release, own=load("faces", size=12))
+    assert refused(plain, own=own) == Refusal(Reason.NOT_MASKED)
+    assert refused(release) == Refusal(Reason.NO_OWN_IMAGES)
+    assert refused(release, own=own.take(slice(7))) == Refusal(Reason.TOO_FEW_OWN_IMAGES, {"given": 7, "wanted": 8})
+    assert "12×12 with 1 channel" in str(refused(release, own=load("faces", size=12)))
+
+
+@pytest.mark.parametrize("own", [8, 16, 39])
+def test_as_few_own_images_as_are_not_refused_will_do(own: int) -> None:
+    """What `refuses` says is what can be run: with the least number of images, every batch can be made."""
+    private, more = faces()
+    release, _ = InstaHide(k=4).hide(private, None, seeded(0))
+    release = replace(release, own=more.take(slice(own)))
+    assert RestoreSigns().refuses(release) is None
+    for encodings in own_encodings(release, rows=32, batch=16, chance=seeded(1)):
+        assert len(list(encodings.epoch(0, 0))) == 2
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
-from hideseek.records import Attribution, EncodedRelease, Evidence, MixingEncoder
+from hideseek.records import Attribution, EncodedRelease, Evidence, MixingEncoder, Reason, Refused
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.run import run
-from hideseek.seek.signals.discriminant import Look, chosen_discriminant, scatter
+from hideseek.seek.signals.discriminant import CosineFeatures, chosen_discriminant, scatter
 from hideseek.seek.signals.encoding_tests import one_against_the_rest, single_against_many, statistics
 from releases import noise_like, photos
 
@@ -20,15 +21,15 @@ def released(scheme: MixingEncoder, count: int = 40, rounds: int = 60, seed: int
     """Encodings of photographs whose first images are known."""
     private, public = photos("channel")
     release, secret = scheme.hide(private.take(slice(0, count)), public, seeded(seed), rounds)
-    return replace(release, sources=secret.sources[:, :1])
+    return secret.reveal(release, ("made_for",))
 
 
 def accuracy(evidence: Evidence, release: EncodedRelease) -> float:
     (claim,) = evidence.claims
     assert isinstance(claim, Attribution)
-    assert release.sources is not None
+    assert release.made_for is not None
     guesses = claim.candidates[claim.scores.argmax(1)]
-    return float((guesses == release.sources[claim.rows, 0]).float().mean())
+    return float((guesses == release.made_for[claim.rows]).float().mean())
 
 
 def test_the_classifier_tells_encodings_apart() -> None:
@@ -72,9 +73,8 @@ def test_the_same_seed_gives_the_same_evidence() -> None:
 
 def test_images_with_most_rows_are_chosen_and_no_more_rows_than_asked_for() -> None:
     release = released(InstaHide(), count=6, rounds=40)
-    assert release.sources is not None
-    sources = torch.where(release.sources == 5, 2, release.sources)
-    release = replace(release, sources=sources)
+    assert release.made_for is not None
+    release = replace(release, made_for=torch.where(release.made_for == 5, 2, release.made_for))
     for seed in range(5):
         evidence = run(Distinguish(images=2, encodings=30, tests=1, locations=0), release, seeded(seed))
         assert 2 in evidence.remarks["images"]
@@ -149,14 +149,27 @@ def test_scores_against_the_formula(features: int) -> None:
         np.testing.assert_allclose(scatter(values, ids).scores(asked, share), expected, rtol=1e-7, atol=1e-9)
 
 
+def test_guesses_are_those_of_scikit_learn() -> None:
+    """LinearDiscriminantAnalysis shrinks towards the mean variance: 1, once features have been scaled."""
+    generator = np.random.default_rng(0)
+    ids = np.repeat(np.arange(4), 30)
+    values = generator.standard_normal((120, 12)) * generator.uniform(0.1, 5, 12) + 0.7 * ids[:, None]
+    asked = generator.standard_normal((200, 12)) * 3
+    ours = scatter(values, ids)
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3).fit(values / ours.scale, ids)
+    expected = theirs.decision_function(asked / ours.scale)
+    found = ours.scores(asked, 0.3)
+    np.testing.assert_allclose(found - found.mean(1, keepdims=True), expected - expected.mean(1, keepdims=True))
+
+
 def test_masked_encodings_are_looked_at_without_their_signs() -> None:
     encoded = np.random.default_rng(0).standard_normal((4, 1, 9, 10)).astype(np.float32)
     for power in (1, 2):
-        look = Look(power, 8, masked=True)
-        np.testing.assert_array_equal(look.features(encoded), look.features(-encoded))
-        assert look.features(encoded).shape == (4, 64)
-    plain = Look(1, 8, masked=False)
-    np.testing.assert_array_equal(plain.features(encoded), -plain.features(-encoded))
+        features = CosineFeatures(power, 8, masked=True)
+        np.testing.assert_array_equal(features.of(encoded), features.of(-encoded))
+        assert features.of(encoded).shape == (4, 64)
+    plain = CosineFeatures(1, 8, masked=False)
+    np.testing.assert_array_equal(plain.of(encoded), -plain.of(-encoded))
 
 
 def test_constant_encodings_do_not_break_the_classifier() -> None:
@@ -165,16 +178,17 @@ def test_constant_encodings_do_not_break_the_classifier() -> None:
 
 
 def test_what_cannot_be_told_apart_is_refused() -> None:
-    few = released(InstaHide(), rounds=3)
-    with pytest.raises(BadInput, match="--rounds 8"):
-        run(Distinguish(), few, seeded(0))
-    with pytest.raises(BadInput, match="--rounds 8"):  # whose they are would not help
-        run(Distinguish(), replace(few, sources=None), seeded(0))
-    with pytest.raises(BadInput, match="--give-away sources"):
-        run(Distinguish(), replace(released(InstaHide(), rounds=8), sources=None), seeded(0))
-    assert few.sources is not None
-    with pytest.raises(BadInput, match="all 120 rows"):
-        run(Distinguish(), replace(few, sources=few.sources[:5]), seeded(0))
+    few, enough = released(InstaHide(), rounds=3), released(InstaHide(), rounds=8)
+    assert few.made_for is not None
+    for release, reason in (
+        (few, Reason.TOO_FEW_ROUNDS),
+        (replace(few, made_for=None), Reason.TOO_FEW_ROUNDS),  # whose they are would not help
+        (replace(enough, made_for=None), Reason.MISSING_FIELDS),
+        (replace(few, made_for=few.made_for[:5]), Reason.INCOMPLETE_SOURCES),
+    ):
+        with pytest.raises(Refused) as error:
+            run(Distinguish(), release, seeded(0))
+        assert error.value.refusal.reason is reason
     with pytest.raises(BadInput, match="2 images or more"):
         Distinguish(images=1)
     with pytest.raises(BadInput, match="locations"):

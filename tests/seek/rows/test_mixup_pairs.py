@@ -11,7 +11,7 @@ from hideseek.hide import InstaHide, Mixup
 from hideseek.records import EncodedRelease, Links, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.matching import one_to_one
-from hideseek.score.membership import area
+from hideseek.score.membership import auc
 from hideseek.seek import run
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.systems.unmixing import unmix
@@ -38,7 +38,7 @@ def likeness(images: Reconstruction, secret: MixingSecret) -> torch.Tensor:
 
 def told_apart(links: Links, secret: MixingSecret) -> float:
     shared = (secret.sources[links.first][:, :, None] == secret.sources[links.second][:, None]).any(2).any(1)
-    return area(links.scores, shared)
+    return auc(links.scores, shared)
 
 
 @pytest.mark.parametrize("steps", [0, 8])

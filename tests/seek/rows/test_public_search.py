@@ -8,10 +8,12 @@ from skimage.metrics import structural_similarity
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
-from hideseek.records import EncodedRelease, PublicImagesFound, Samples
+from hideseek.records import EncodedRelease, PublicImagesFound, Reason, Refused, Samples
 from hideseek.seek import run
-from hideseek.seek.networks.learned_search import cut
+from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.rows.public_search import PublicSearch
+from hideseek.seek.signals.patches import cut
+from hideseek.seek.signals.ssim_search import Ssim
 from hideseek.seek.signals.white_search import WhiteSearch
 from hideseek.seek.signals.whitening import Whitening, cosines, squares
 from releases import noise_like, photos
@@ -46,7 +48,7 @@ def test_noise_is_at_chance() -> None:
 def test_ssim_is_as_in_scikit_image_and_finds_what_is_in_mixup() -> None:
     private, public = photos("channel")
     release, secret = Mixup(k=2, k_private=1).hide(private.take(slice(0, 12)), public.take(slice(0, 60)), seeded(1))
-    claim = search(release, PublicSearch(similarity="ssim", top=60))
+    claim = search(release, PublicSearch(Ssim(), top=60))
     assert hits(claim, secret.public_sources, 1) > 0.4  # by chance, 1 in 60
     assert release.public is not None
     images, row = release.public.pixels().numpy(), release.encoded.pixels()[3].numpy()
@@ -99,22 +101,33 @@ def test_cosines_are_the_transform_of_scipy() -> None:
     np.testing.assert_allclose(cosines(9).numpy() @ values, dct(values, norm="ortho"), atol=1e-6)
 
 
-def test_bad_settings_are_one_sentence() -> None:
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(BadInput, match="top must be 1 or more"):
+        PublicSearch(top=0)
+    with pytest.raises(BadInput, match="steps must be 1 or more"):
+        Learned(steps=0)
+
+
+def test_what_cannot_be_searched_is_refused() -> None:
     private, public = photos("channel")
     release, _ = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
-    with pytest.raises(BadInput, match="top and steps must be 1 or more"):
-        run(PublicSearch(top=0), release, seeded(1))
-    with pytest.raises(BadInput, match="at least 512 public images"):
-        run(PublicSearch(similarity="learned"), release, seeded(1))
     inside, _ = InstaHide(k=4).hide(private, None, seeded(1))
-    with pytest.raises(BadInput, match="mixes none"):
-        run(PublicSearch(), replace(inside, public=public), seeded(1))
+    small = cut(public, (3, 20, 20), seeded(1))
+    for attack, attacked, reason in (
+        (PublicSearch(Learned()), release, Reason.TOO_FEW_PUBLIC_IMAGES),
+        (PublicSearch(), replace(inside, public=public), Reason.NO_PUBLIC_IMAGES),
+        (PublicSearch(), replace(release, public=small), Reason.PUBLIC_IMAGES_OF_OTHER_SIZE),
+        (PublicSearch(), replace(release, public=None), Reason.MISSING_FIELDS),
+    ):
+        with pytest.raises(Refused) as error:
+            run(attack, attacked, seeded(1))
+        assert error.value.refusal.reason is reason
 
 
 def test_a_learned_similarity_learns() -> None:
     private, public = photos("channel", public=1000)
     release, secret = Mixup(k=2, k_private=1).hide(private, public, seeded(1), rounds=3)
-    claim = search(release, PublicSearch(similarity="learned", steps=30, top=100))
+    claim = search(release, PublicSearch(Learned(steps=30), top=100))
     # a tenth of the public images: by chance a tenth of 180 rows, a fifth once in 100,000 times
     assert hits(claim, secret.public_sources, 100) > 0.2
 
@@ -123,15 +136,7 @@ def test_a_learned_similarity_learns() -> None:
 def test_ssim_does_not_depend_on_blocks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     private, public = photos(kind)
     release, _ = Mixup(k=2, k_private=1).hide(private.take(slice(0, 4)), public.take(slice(0, 60)), seeded(1))
-    whole = search(release, PublicSearch(similarity="ssim", top=60))
-    monkeypatch.setattr("hideseek.seek.rows.public_search.BLOCK", 13)
-    parts = search(release, PublicSearch(similarity="ssim", top=60))
+    whole = search(release, PublicSearch(Ssim(), top=60))
+    monkeypatch.setattr("hideseek.seek.signals.ssim_search.BLOCK", 13)
+    parts = search(release, PublicSearch(Ssim(), top=60))
     torch.testing.assert_close(whole.scores, parts.scores)
-
-
-def test_smaller_public_images_are_refused() -> None:
-    private, public = photos("channel")
-    release, _ = Mixup(k=2, k_private=1).hide(private, public, seeded(1))
-    small = cut(public, (3, 20, 20), seeded(1))
-    with pytest.raises(BadInput, match="smaller than rows"):
-        run(PublicSearch(), replace(release, public=small), seeded(1))

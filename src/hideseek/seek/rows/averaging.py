@@ -22,7 +22,7 @@ LEAST_QUERIES = 10  # that tell something about all rows
 
 @dataclass(frozen=True)
 class AverageKnown(Attack[EncodedRelease]):
-    """Average all rows that were made for an image, which are known: the stronger attack of InstaHide §5.3.
+    """Average all rows that were made for an image; which these are is known (InstaHide §5.3).
 
     x̂_i is the mean of x̃_r over the rows r that were made for image i. Under a mask it is the mean of |x̃_r|, a guess of
     |x_i|, unless the signs are restored first.
@@ -71,7 +71,7 @@ class AverageKnown(Attack[EncodedRelease]):
 
 @dataclass(frozen=True)
 class AverageSearch(Attack[EncodedRelease]):
-    """Average a row with the m rows most like it: the weaker attack of InstaHide §5.3.
+    """Average a row with the rows that are most like it (InstaHide §5.3).
 
     Rows are compared by SSIM, for n = 50 images in T = 50 rounds in the paper, with m = 5. Under a mask absolute values
     are compared and averaged, unless the signs are restored first. The similarities themselves are a claim too: that

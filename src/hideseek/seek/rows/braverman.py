@@ -19,10 +19,10 @@ QUERIES = 512  # rows of a block
 
 @dataclass(frozen=True)
 class Braverman(Attack[EncodedRelease]):
-    """Rank public images s by v_s = ⟨x̃², s²⟩ − ‖x̃‖² ‖s‖² / d, largest first (InstaHide §9).
+    """Rank the public images by inner products of squares, which a mask does not change (InstaHide §9).
 
-    Squares do not see the mask. Were images Gaussian, those in the row would come first; the search for all of a row's
-    public images then shrinks to the head of the ranking.
+    Image s has the score v_s = ⟨x̃², s²⟩ − ‖x̃‖² ‖s‖² / d; the largest comes first. Were images Gaussian, those in the
+    row would come first; the search for all of a row's public images then shrinks to the head of the ranking.
 
     Deviation: as printed, v_s grows with ‖s‖² and with how spiky s² is, whatever the row, so the images with the
     largest norms head every ranking. `normalised` divides by the deviation of s², which makes it the correlation of x̃²

@@ -14,8 +14,9 @@ from hideseek.seek.run import check
 
 @dataclass(frozen=True)
 class Demask(Attack[EncodedRelease]):
-    """Restore the signs of the mixture z from |x̃| = |z| by a network, and so guess the mask: σ = sign z · sign x̃.
+    """Restore the signs of mixed pixels from their absolute values, by a network, and so guess the mask.
 
+    The network gives the signs of the mixture z from |x̃| = |z|; then σ = sign z · sign x̃.
     InstaHide §5.3, "Demask using GAN", and §9, "Tramèr's attack": the network learns from mixtures that the attacker
     makes of his own images. In the paper, 50,000 of them at k = 6 leave a quarter of the signs wrong.
     Deviation: the paper takes a network that colours photographs, and does not say how it was trained. Here it is a

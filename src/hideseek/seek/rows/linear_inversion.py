@@ -28,9 +28,10 @@ LEAST_STEPS = 20  # of Adam
 
 @dataclass(frozen=True)
 class LinearInversion(Attack[EncodedRelease]):
-    """Solve Y = W X + E for the private images X, where the weights W and the images of every row are known.
+    """Solve for the private images, where the weights and the images of every row are known.
 
-    Row r is Σ_j λ_rj x_{s_rj}, plus what is unknown: noise, and images whose places are not given (public ones).
+    Rows are Y = W X + E: row r is Σ_j λ_rj x_{s_rj}, plus what is unknown: noise, and images whose places are not given
+    (public ones).
 
     `adam` is the paper's attack: min over X of mean (Y − W X)² + 10⁻³ TV(X) + 10⁻⁴ mean X², 200 steps of Adam.
     `exact` is the answer that it walks towards: least squares, by a sparse factorisation. W may be near-singular (a

@@ -20,7 +20,7 @@ LEAST_ROWS = 20  # that are worth attacking
 
 @dataclass(frozen=True)
 class MixupPublic(Attack[EncodedRelease]):
-    """Find the public images in every row, solve for their weights, and subtract them: the private image remains.
+    """Find the public images in every row, solve for their weights, and subtract them.
 
     InstaHide §2.2 compares a row with every public image by inner products, ⟨x̃, s⟩, in O(N k). Real images are not
     independent at the pixel level, so that plain inner products find all public images in hardly any row.
