@@ -54,7 +54,7 @@ def test_the_demo_audits_four_schemes_and_draws_all(tmp_path: Path, monkeypatch:
         assert main(["demo", "--out", str(tmp_path / name), "--seed", "1"]) == 0
     audit, schemes = asked[0]
     assert list(schemes) == ["mixup", "instahide-inside", "instahide-cross", "singularized-mixup"]
-    assert (audit.data, audit.learn_on, audit.show_private) == ("faces", "photos", True)
+    assert (audit.images.data, audit.accuracies.learn_on, audit.output.show_private) == ("faces", "photos", True)
     with Image.open(tmp_path / "one" / "faces.png") as sheet:
         assert sheet.height > 12 * 96
     assert (tmp_path / "one" / "faces.png").read_bytes() == (tmp_path / "two" / "faces.png").read_bytes()
