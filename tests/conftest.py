@@ -1,24 +1,20 @@
-"""Fixtures for all tests."""
+"""What all tests share.
+
+They compute on one thread each, and several run side by side: two threads that wait for each other are many times
+slower on a busy machine.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import torch
 
-EPOCHS = 4
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Compute on one thread.
-
-    Small networks are no slower so, and on a busy machine two threads that wait for each other are many times slower.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+EPOCHS = 4  # of a training in an audit
 
 
 @pytest.fixture
@@ -31,3 +27,11 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for place in ("hideseek.audit.utility", "hideseek.audit.planning.plan"):
         monkeypatch.setattr(f"{place}.automatic", few)
+
+
+@pytest.fixture(scope="module")
+def without_lpips() -> Iterator[None]:
+    """Let audits judge without LPIPS, whose weights lie with the data: it is most of the time, and tests/score has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HIDESEEK_DATA", raising=False)
+        yield

@@ -16,7 +16,7 @@ from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS
 from trial_attacks import Interrupted
 
-pytestmark = pytest.mark.usefixtures("one_thread", "short_training")
+pytestmark = pytest.mark.usefixtures("without_lpips", "short_training")
 ATTACKED = ("--attacks", "linear-inversion,average-known", "--sample", "40", "--rounds", "4", "--seed", "3")
 QUICK = (*ATTACKED, "--budget", "10h", "--no-learn")  # time enough, however busy the machine is
 

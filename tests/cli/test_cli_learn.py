@@ -19,8 +19,6 @@ from hideseek.cli import main
 from hideseek.train.state_files import read_state, write_state
 from hideseek.train.trained import read_model
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 QUICK = ("--model", "lenet", "--epochs", "2", "--batch", "4")
 
 

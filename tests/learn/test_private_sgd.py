@@ -17,8 +17,6 @@ from hideseek.records import Samples
 from hideseek.train.schedules import Cosine
 from hideseek.train.training import SGD, Training
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 QUICK = Training(6, 20, SGD(0.05), Cosine())
 TEST = toys.patterns(90, seed=9)
 

@@ -23,8 +23,6 @@ from hideseek.train.schedules import Cosine
 from hideseek.train.training import SGD, Training
 from hideseek.train.worker import Worker
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 QUICK = Training(6, 20, SGD(0.05), Cosine())
 TRAIN, TEST = toys.patterns(300), toys.patterns(90, seed=9)
 

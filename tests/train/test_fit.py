@@ -17,8 +17,6 @@ from hideseek.train.loop import Diverged, Objective, step_seed
 from hideseek.train.schedules import Cosine, Steps
 from hideseek.train.training import SGD, AdamW, Training
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 TRAINING = Training(3, 8, SGD(0.05, 0.9, 1e-3), Cosine())
 
 
