@@ -31,7 +31,7 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def without_lpips() -> Iterator[None]:
-    """Let audits judge without LPIPS, whose weights lie with the data: it is most of the time, and tests/score has it."""
+    """Let audits judge without LPIPS, whose weights lie with the data: it takes long, and tests/score has it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("HIDESEEK_DATA", raising=False)
         yield

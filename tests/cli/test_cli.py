@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from hideseek.cli import COMMANDS, main
-from hideseek.cli.audit import Audit
+from hideseek.cli.audit_options import Audit
 from hideseek.records import MixingEncoder
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hideseek.audit import Learning, Question, learning_from
 from hideseek.chance import Randomness, seeded
-from hideseek.cli.audit import Audit
+from hideseek.cli.audit_options import Audit
 from hideseek.cli.images import prepared, public_images
 from hideseek.data import DATASETS, load
 from hideseek.errors import BadInput, no_such
