@@ -13,6 +13,7 @@ Every contender runs some steps in turn, many times over; a ratio is the median 
 
 import argparse
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,12 +27,12 @@ from torch.nn import functional
 
 from hideseek.chance import secure
 from hideseek.hide import InstaHide
-from hideseek.learn import predict
-from hideseek.learn.batches import Reencoded, Shuffled, streams
+from hideseek.learn import Plain, Reencoded, Source, predict
 from hideseek.learn.objective import classification
 from hideseek.models import build
 from hideseek.records import Samples
-from hideseek.train.fit import Batches, fit
+from hideseek.train.fit import fit
+from hideseek.train.loop import Batches
 from hideseek.train.trained import Trained
 from hideseek.train.training import SGD, Training
 from hideseek.train.worker import Worker
@@ -68,16 +69,20 @@ class Bare:
 
 
 class Ours:
-    """Our loop, one epoch a call, with whatever batches."""
+    """Our loop, one epoch a call, on whatever source."""
 
-    def __init__(self, network: nn.Module, batches: Callable[[], Batches]) -> None:
-        self.network, self.batches = network, batches
-        self.place = Worker(torch.device("cpu"))
+    def __init__(self, network: nn.Module, source: Source[Any]) -> None:
+        self.network, self.source = network, source
+        self.training, self.worker = Training(1, BATCH, SGD(0.01)), Worker(torch.device("cpu"))
+
+    def batches(self) -> Batches:
+        """Give the batches of one epoch, under fresh keys."""
+        batches: Batches = self.source.batches(self.training, secure(), secrets.randbits(48), self.worker)
+        return batches
 
     def __call__(self) -> None:
         """Train for one epoch."""
-        training = Training(1, BATCH, SGD(0.01))
-        fit(self.network, self.batches(), classification(augment=False), training, place=self.place)
+        fit(self.network, self.batches(), classification(augment=False), self.training, worker=self.worker)
 
 
 def side_by_side(rounds: int, contenders: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
@@ -100,7 +105,6 @@ def ratio(seconds: dict[str, list[float]], one: str, other: str) -> float:
 def epochs(model: str, rows: int, rounds: int) -> dict[str, Any]:
     """Compare epochs of one network: bare, vanilla in our loop, InstaHide inside and cross."""
     private, public = images(rows), images(rows, seed=1)
-    here = Worker(torch.device("cpu"))
 
     def network() -> nn.Module:
         torch.manual_seed(0)
@@ -108,9 +112,9 @@ def epochs(model: str, rows: int, rounds: int) -> dict[str, Any]:
 
     contenders: dict[str, Callable[[], object]] = {
         "bare": Bare(network(), private),
-        "vanilla": Ours(network(), lambda: Shuffled(private, BATCH, streams(secure(), 1, here))),
-        "inside": Ours(network(), lambda: Reencoded(private, None, INSIDE, BATCH, streams(secure(), 1, here))),
-        "cross": Ours(network(), lambda: Reencoded(private, public, CROSS, BATCH, streams(secure(), 1, here))),
+        "vanilla": Ours(network(), Plain(private)),
+        "inside": Ours(network(), Reencoded(private, INSIDE)),
+        "cross": Ours(network(), Reencoded(private, CROSS, public)),
     }
     seconds = side_by_side(rounds, contenders)
     made = side_by_side(rounds, {name: _making(ours) for name, ours in contenders.items() if isinstance(ours, Ours)})

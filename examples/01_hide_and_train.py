@@ -8,7 +8,7 @@ from hideseek.chance import secure
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide
 from hideseek.hide.files.release_files import read_release, write_release
-from hideseek.learn import accuracy, learn, predict
+from hideseek.learn import Plain, Reencoded, accuracy, learn, predict
 from hideseek.train.trained import read_model, write_model
 from hideseek.train.training import automatic
 
@@ -24,11 +24,11 @@ with TemporaryDirectory() as folder:
 print(f"{len(release.encoded)} encodings; the label of the first, {release.encoded.labels[0].tolist()}, is public")
 
 # The server learns from the release and nothing else; the network looks at |x|, since signs are coin flips.
-learnt = learn(release, "small-resnet-absolute", training, test=test)
+learnt = learn(Plain.of(release), "small-resnet-absolute", training, test=test)
 print(f"trained on the release: {learnt.history[-1]['test_accuracy']:.0%} of new images right")
 
 # A party that trains itself hides anew for every epoch, under fresh keys: more to learn from, more to attack.
-anew = learn(private, "small-resnet-absolute", training, encoder=scheme)
+anew = learn(Reencoded(private, scheme), "small-resnet-absolute", training)
 print(f"hidden anew each epoch: {accuracy(predict(anew.trained, test), test.labels):.0%}")
 
 # Asking without showing: ten encodings of each image, mixed with the party's own training images.

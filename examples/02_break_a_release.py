@@ -24,15 +24,13 @@ for name, scheme in (("Mixup", Mixup(k=2)), ("InstaHide", InstaHide(k=4))):
     evidence = run(MixupPairs(), release, secure())
     print(f"{name}: {evidence.seconds:.1f} s, {evidence.memory / 2**20:.0f} MiB")
 
-    # The judge has both, and knows what somebody without a clue would score.
+    # The judge has both, and scores baselines that ignore the release beside the attack.
     judgement = judge(evidence, secret, secure(), metrics=("fitted-ssim", "correlation", "auc"))
     for score in judgement.scores:
-        low, high = score.interval.low, score.interval.high
+        found, baseline = score.interval, score.baselines[score.best_baseline].mean
         verdict = "beats its baseline" if score.beats else "no better than its baseline"
-        baseline = score.baselines[score.best_baseline].mean
-        print(
-            f"  {score.metric:12} {score.interval.mean:.2f} ({low:.2f} to {high:.2f}), baseline {baseline:.2f}: {verdict}"
-        )
+        limits = f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f}), baseline {baseline:.2f}"
+        print(f"  {score.metric:12} {limits}: {verdict}")
 
     if name == "Mixup":
         assert any(score.beats for score in judgement.scores), "Mixup with reuse is broken"

@@ -15,6 +15,7 @@ from hideseek.chance import Randomness
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Mixup, SingularizedMixup
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
+from hideseek.report import sentences
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,19 @@ class LookAtIt(Attack[EncodedRelease]):
         rows = release.encoded.pixels()
         rows = rows.abs() if release.scheme.masked else rows
         guesses = rows - self.sharpen * rows.mean(0)
-        return Evidence((Reconstruction(guesses, torch.arange(len(rows)), "rows"),))
+        return Evidence((Reconstruction(guesses, torch.arange(len(rows)), "items"),))
 
 
 private = normalise(load("faces").take(slice(0, 128, 2)), "channel")
 schemes = {"mixup": Mixup(k=2), "instahide": InstaHide(k=4), "singularized": SingularizedMixup(tau=1e-3)}
 with TemporaryDirectory() as folder:
-    question = Question(private, schemes, rounds=2, attacks={"look-at-it": LookAtIt()}, budget=120)
+    question = Question(private, schemes, rounds=2, attacks={"look-at-it": LookAtIt()}, budget=600)
     result = audit(question, Path(folder) / "audit")
 
 for scheme in result.schemes:
-    tried = scheme.attacks[0]
-    print(f"{scheme.name}: {tried.outcome}. {tried.sentence}")
-    for proof in tried.proofs:  # an attack that cannot break plain Mixup, or sees things in noise, is not believed
-        print(f"   {proof.sentence}")
+    attacked = scheme.attacks[0]
+    print(f"{scheme.name}: {attacked.outcome}. {sentences.attack(attacked, len(private))}")
+    for proof in attacked.proofs:  # an attack that cannot break plain Mixup, or sees things in noise, is not believed
+        print(f"   {sentences.proof(proof)}")
 assert result.schemes[0].attacks[0].outcome == "broken"
 assert result.schemes[2].attacks[0].outcome == "resisted"

@@ -27,9 +27,11 @@ from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Laplace, PairInstaHide
 from hideseek.hide.files.schemes import to_json
-from hideseek.learn import PrivateSGD, accuracy, learn, predict
+from hideseek.learn import Plain, Private, PrivateSGD, Reencoded, Source, accuracy, learn, predict
 from hideseek.records import MixingEncoder, Normalisation, Samples
-from hideseek.train.training import RECIPES, SGD, Constant, Cosine, Training
+from hideseek.train.recipes import RECIPES
+from hideseek.train.schedules import Constant, Cosine
+from hideseek.train.training import SGD, Training
 
 Method = MixingEncoder | PrivateSGD | None
 Set = Literal["mnist", "cifar10"]
@@ -170,7 +172,7 @@ def trial(item: str, name: Set, row: str, method: Method, seed: int, scale: Scal
     described = {
         "data": name,
         "scheme": scheme,
-        "public": PUBLIC[name] if getattr(method, "k_private", None) else None,
+        "public": PUBLIC[name] if isinstance(method, MixingEncoder) and method.mixes_public else None,
         "model": model,
         "training": repr(training),
         "seed": seed,
@@ -182,21 +184,27 @@ def trial(item: str, name: Set, row: str, method: Method, seed: int, scale: Scal
 def measured(name: Set, method: Method, model: str, training: Training, seed: int) -> dict[str, Any]:
     """Train, and give the accuracy on test images, plain and encoded."""
     train, test = images(name)
-    privacy = method if isinstance(method, PrivateSGD) else None
-    encoder = method if isinstance(method, MixingEncoder) else None
-    others = public(name) if getattr(method, "k_private", None) else None
-    learnt = learn(train, model, training, encoder=encoder, public=others, privacy=privacy, chance=seeded(seed))
+    others = public(name) if isinstance(method, MixingEncoder) and method.mixes_public else None
+    learnt = learn(source(method, train, others), model, training, chance=seeded(seed))
     result = {
         "accuracy": round(100 * accuracy(predict(learnt.trained, test), test.labels), 2),
         "loss": round(learnt.history[-1]["loss"], 4),
         "images_per_second": round(learnt.history[-1]["images_per_second"]),
     }
-    if privacy:
-        result["epsilon"] = round(learnt.epsilon or 0.0, 3)
-    if encoder:
-        asked = {"encoder": encoder, "pool": train, "public": others, "times": TIMES, "chance": seeded(1000 + seed)}
-        result["hidden accuracy"] = round(100 * accuracy(predict(learnt.trained, test, **asked), test.labels), 2)  # type: ignore[arg-type]
+    if learnt.epsilon is not None:
+        result["epsilon"] = round(learnt.epsilon, 3)
+    if isinstance(method, MixingEncoder):
+        chance = seeded(1000 + seed)
+        asked = predict(learnt.trained, test, encoder=method, pool=train, public=others, times=TIMES, chance=chance)
+        result["hidden accuracy"] = round(100 * accuracy(asked, test.labels), 2)
     return result
+
+
+def source(method: Method, train: Samples, others: Samples | None) -> Source[Any]:
+    """Give what a method learns from."""
+    if isinstance(method, PrivateSGD):
+        return Private(train, method)
+    return Plain(train) if method is None else Reencoded(train, method, others)
 
 
 def main() -> None:

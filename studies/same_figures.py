@@ -5,7 +5,7 @@
 
 `studies/results/same-figures-before.json` has the decisive figures of both audits at commit 8ee510a, before the
 restructuring: no attack is shortened (a budget of 1,000 hours), nothing is trained. Every figure must be the same to
-1e-6, except for those that a repaired defect changes, which are listed in `CHANGED` with the reason. There is one scale.
+1e-6, except for those that a repaired defect changes, which are listed in `CHANGED` with the reason.
 """
 
 import argparse

@@ -30,10 +30,12 @@ from hideseek.data import load, normalise, split_evenly
 from hideseek.data.cache import cache_folder, keep
 from hideseek.hide import SingularizedMixup
 from hideseek.hide.encoders.singularized_mixup import noise_factor, spread
-from hideseek.learn import accuracy, learn, predict
+from hideseek.learn import Plain, Reencoded, accuracy, learn, predict
 from hideseek.models.features import efficientnet_lite0, extract
-from hideseek.records import EncodedRelease, Normalisation, Samples
-from hideseek.train.training import RECIPES, AdamW, Cosine, Training
+from hideseek.records import Normalisation, Samples
+from hideseek.train.recipes import RECIPES
+from hideseek.train.schedules import Cosine
+from hideseek.train.training import AdamW, Training
 
 Set = Literal["mnist", "cifar10"]
 Way = Literal["one encoding", "re-encoded"]
@@ -178,7 +180,7 @@ def published_radius(scale: Scale) -> float:
     images = drawn("cifar10", "train", LOOKED_AT)
     pixels = nn.functional.interpolate(images.pixels(), (scale.side, scale.side), mode="bilinear", antialias=True)
     clean = Samples(pixels, images.labels)
-    radius = filled(SingularizedMixup(tau=CLAIMED_TAU), clean, chance).radius or 0.0
+    radius = estimated(SingularizedMixup(tau=CLAIMED_TAU), clean, chance).radius or 0.0
     noise = chance.sphere(len(pixels), pixels[0].numel()).reshape(pixels.shape) * radius
     noisy = Samples((pixels + noise).clamp(0, 1), images.labels)
     constants = features("cifar10", scale)[0].normalisation
@@ -186,9 +188,9 @@ def published_radius(scale: Scale) -> float:
     return float((first - second).flatten(1).norm(dim=1).mean())
 
 
-def with_estimates(scheme: SingularizedMixup, private: Samples, chance: Randomness) -> SingularizedMixup:
+def estimated(scheme: SingularizedMixup, private: Samples, chance: Randomness) -> SingularizedMixup:
     """Give a scheme with the radius that follows from the images."""
-    known = scheme.recipe(private, None, chance).scheme
+    known = scheme.with_estimates(private, None, chance)
     assert isinstance(known, SingularizedMixup)  # noqa: S101 (a scheme fills in itself)
     return known
 
@@ -233,12 +235,12 @@ def alone(name: Set, hiding: Hiding, way: Way, seed: int, scale: Scale) -> Trial
         train, test = features(name, scale)
         scheme, keys = hiding.scheme(scale), seeded(1000 + seed)
         if scheme is None:
-            return outcome(train, training, seed, test)
-        scheme = filled(scheme, train, keys)
+            return outcome(Plain(train), training, seed, test)
+        scheme = estimated(scheme, train, keys)
         if way == "one encoding":
-            result = outcome(scheme.hide(train, None, keys)[0], training, seed, test)
+            result = outcome(Plain.of(scheme.hide(train, None, keys)[0]), training, seed, test)
         else:
-            result = outcome(train, training, seed, test, scheme)
+            result = outcome(Reencoded(train, scheme), training, seed, test)
         return result | {"radius": round(scheme.radius or 0.0, 2), "tau": float(f"{bound(scheme, train):.3g}")}
 
     described = settings(name, hiding, training, seed, scale) | {"way": way}
@@ -254,8 +256,8 @@ def together(parties: int, hiding: Hiding, scale: Scale) -> Trial:
         parts = split_evenly(train, parties, seeded(0))
         scheme = hiding.scheme(scale)
         if scheme is None:
-            return outcome(parts[0], training, 0, test) | {"images": len(parts[0])}
-        schemes = [filled(scheme, part, seeded(1000 + party)) for party, part in enumerate(parts)]
+            return outcome(Plain(parts[0]), training, 0, test) | {"images": len(parts[0])}
+        schemes = [estimated(scheme, part, seeded(1000 + party)) for party, part in enumerate(parts)]
         hidden = [
             known.hide(part, None, seeded(2000 + party))[0].encoded
             for party, (known, part) in enumerate(zip(schemes, parts, strict=True))
@@ -266,28 +268,23 @@ def together(parties: int, hiding: Hiding, scale: Scale) -> Trial:
             labels=torch.cat([part.labels for part in hidden]),
         )
         radii = [known.radius or 0.0 for known in schemes]
-        return outcome(union, training, 0, test) | {"radii": [round(min(radii), 2), round(max(radii), 2)]}
+        return outcome(Plain(union), training, 0, test) | {"radii": [round(min(radii), 2), round(max(radii), 2)]}
 
     described = settings("cifar10", hiding, training, 0, scale) | {"parties": parties}
     return Trial("table4", union_cell(parties, hiding), described, run)
 
 
-def outcome(
-    source: Samples | EncodedRelease,
-    training: Training,
-    seed: int,
-    test: Samples,
-    encoder: SingularizedMixup | None = None,
-) -> dict[str, Any]:
+def outcome(source: Plain | Reencoded, training: Training, seed: int, test: Samples) -> dict[str, Any]:
     """Train, and give the accuracy on clean features, as they are and made as long as the rows that were trained on.
 
     The second is not the paper's. Noise makes the rows up to a thousand times longer than the features that the model
-    is asked about, of which BatchNorm, fitted to the rows, leaves nothing. Two mean lengths repair that, and are public.
+    is asked about, of which BatchNorm, fitted to the rows, leaves nothing. Two mean lengths repair that; they are
+    public.
     """
-    learnt = learn(source, MODEL, training, encoder=encoder, chance=seeded(seed))
-    if isinstance(source, Samples) and encoder:
-        source = encoder.hide(source, None, seeded(seed))[0]
-    rows = source if isinstance(source, Samples) else source.encoded
+    learnt = learn(source, MODEL, training, chance=seeded(seed))
+    rows = source.samples
+    if isinstance(source, Reencoded):
+        rows = source.encoder.hide(rows, None, seeded(seed))[0].encoded
     factor = math.sqrt(float(rows.pixels().square().mean() / test.pixels().square().mean()))
     longer = replace(test, scale=factor * test.scale, shift=factor * test.shift)
     asked = {"accuracy": test, "lengthened accuracy": longer}

@@ -130,6 +130,6 @@ dimensions × τ, so that its attacker has 49 times as much to go by at the same
 ![Table 1]({file.name})
 
 **Below 0 dB an attack is worse than answering with the mean image**, so the paper's figures for τ ≤ 0.1 on CIFAR-10
-show a weak attack, not a strong defence: the linear optimum is above the baseline where the paper has −7 dB. From τ = 1e-4
-on, one release at this size tells it nothing.
+show a weak attack, not a strong defence: the linear optimum is above the baseline where the paper has −7 dB. From
+τ = 1e-4 on, one release at this size tells it nothing.
 """

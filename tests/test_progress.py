@@ -22,8 +22,8 @@ def test_items_pass_through_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quick_work_shows_nothing_and_slow_work_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     shown = []
-    for patience in (1000.0, -1.0):
-        monkeypatch.setattr(progress, "PATIENCE", patience)
+    for delay in (1000.0, -1.0):
+        monkeypatch.setattr(progress, "DELAY", delay)
         monkeypatch.setattr(sys, "stderr", terminal := Terminal())
         list(progress.track([1, 2, 3], "counting"))
         shown.append(terminal.getvalue())
@@ -33,7 +33,7 @@ def test_quick_work_shows_nothing_and_slow_work_shows_how_far_it_is(monkeypatch:
 
 
 def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "DELAY", -1.0)
     monkeypatch.setattr(sys, "stderr", stream := StringIO())
     list(progress.track([1, 2, 3], "counting"))
     assert stream.getvalue() == ""

@@ -1,9 +1,11 @@
 """Small problems with known answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
-from hideseek.records import Samples
+from hideseek.records import Normalisation, Samples
 from hideseek.records.mixing_secret import MixingSecret
 
 
@@ -29,6 +31,12 @@ def images(
         torch.from_numpy(generator.random((count, channels), dtype=np.float32) / 64),
         torch.from_numpy(generator.standard_normal((count, channels), dtype=np.float32)),
     )
+
+
+def named(count: int = 40) -> Samples:
+    """Random images whose classes have names, with constants of a normalisation."""
+    constants = Normalisation("channel", (0.1, 0.2, 0.3), (1.0, 1.5, 2.0))
+    return replace(images(count), classes=("a", "b", "c", "d", "ë"), normalisation=constants)
 
 
 def mixture(secret: MixingSecret, public: Samples | None) -> tuple[np.ndarray, np.ndarray]:

@@ -81,7 +81,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
                 left.unlink()
         with explained(folder):
             yield partial
-            partial.rename(folder)  # with the lock in it, and held: nobody else may take the place of a finished run
+            partial.rename(folder)  # with the lock in it, and held: no other run may take the place of a finished one
             (folder / "lock").unlink(missing_ok=True)
     except BaseException:  # an interrupt too
         shutil.rmtree(partial, ignore_errors=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
 
-PATIENCE = 2.0  # seconds of silence that nobody minds
+DELAY = 2.0  # seconds before a bar is shown
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ def track(items: Iterable[T], what: str, total: float | None = None) -> Iterator
         start = time.monotonic()
         for done, item in enumerate(items, start=1):
             yield item
-            progress.update(task, completed=done, visible=time.monotonic() - start > PATIENCE)
+            progress.update(task, completed=done, visible=time.monotonic() - start > DELAY)
 
 
 @contextmanager

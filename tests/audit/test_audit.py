@@ -35,6 +35,7 @@ from hideseek.seek import ATTACKS
 from hideseek.seek.rows.mixup_public import MixupPublic
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
+pytestmark = pytest.mark.usefixtures("without_lpips")
 UNLIMITED = 1e9  # seconds: no attack is shortened, however busy the machine is
 
 

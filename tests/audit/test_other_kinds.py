@@ -15,6 +15,8 @@ from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS
 from toy_gradient import ExactGradient, LinearGradient
 
+pytestmark = pytest.mark.usefixtures("without_lpips")
+
 
 @pytest.fixture(scope="module")
 def question() -> Question:

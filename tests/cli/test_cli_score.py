@@ -18,6 +18,7 @@ from hideseek.hide.files.release_files import release_digest, write_release
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.claims import CLAIMS
 from hideseek.score.metrics import METRICS
 from hideseek.seek.evidence_files import Found, write_evidence
 
@@ -89,6 +90,7 @@ def test_a_table_a_file_and_a_picture(
         assert words in text
     assert "Without lpips-alex: its weights" in text
     told = json.loads((found / "score.json").read_text())
+    assert told["format"] == 2
     assert told["attack"] == "guess"
     assert told["release"] == release_digest(place / "hidden")
     assert (told["settings"], told["seed"], told["judged_with_seed"]) == ({"steps": 3}, 7, 0)
@@ -121,7 +123,7 @@ def test_several_attacks_and_one_that_failed(
     assert "broken failed: it needs [weights] of every row." in text
     assert "no better than mean image" in text
     assert "It claims nothing" in text
-    assert "Without hit@1: it is for claims of the kind PublicImagesFound" in text
+    assert "Without hit@1: it is for claims of the kind public-images" in text
     told = json.loads(out.read_text())["attacks"]
     assert list(told) == ["broken", "good", "idle", "mute"]
     assert told["broken"]["failed"] == "it needs [weights] of every row."
@@ -148,7 +150,7 @@ def test_all_kinds_of_claims(
     assert score(found, place) == 0
     text = capsys.readouterr().out
     for name, metric in METRICS.items():
-        if metric.of is not Reconstruction:
+        if name not in CLAIMS["reconstruction"].metrics:
             assert f"{name}{', ' + metric.unit if metric.unit else ''} " in text
     for baseline in ("random order", "chance", "coin flips"):
         assert baseline in text
@@ -158,7 +160,7 @@ def test_all_kinds_of_claims(
     assert "nothing to draw" in said(capsys)
 
 
-def test_a_narrow_terminal_gets_the_best_floor(
+def test_a_narrow_terminal_gets_the_best_baseline(
     place: Path,
     truth: MixingSecret,
     tmp_path: Path,
@@ -190,7 +192,7 @@ def test_what_is_wrong_is_one_sentence(
         (foreign, "truth", [], "belongs to another release"),
         (good, "nowhere", [], "not a secret that hideseek wrote"),
         (good, str(tmp_path / "junk"), [], "not a secret that hideseek wrote"),
-        (beyond, "truth", [], "speaks of row 20, and there are 20"),
+        (beyond, "truth", [], "speaks of item 20, and there are 20"),
         (damaged, "truth", [], "is damaged: run the attack again"),
         (failed, "truth", [], "failed.json is damaged"),
         (tmp_path / "nothing", "truth", [], "holds no evidence"),
@@ -210,16 +212,18 @@ def test_one_that_cannot_be_judged_does_not_keep_the_others_from_it(
     keep(folder / "b", place, reconstruction(truth))
     assert score(folder, place, "--metrics", "snr") == 1
     captured = capsys.readouterr()
-    assert "a could not be judged: the evidence speaks of row 20" in captured.out
+    assert "a could not be judged: the evidence speaks of item 20" in captured.out
     assert "beats its baseline" in captured.out
     assert "1 of 2 attacks could not be judged" in captured.err
     assert (folder / "b" / "score.json").is_file()
 
 
-def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_teaches_and_fits_one_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):
         main(["score", "--help"])
     text = capsys.readouterr().out
-    assert all(f"  {name} " in text for name in METRICS)
-    for words in ("baselines", "--keep-secret", "private images", "proves little"):
+    assert all(name in text for name in METRICS)
+    for words in ("baselines", "--keep-secret", "shows private", "proves little"):
         assert words in text
+    assert sum(-(-len(line) // 80) or 1 for line in text.splitlines()) <= 50

@@ -85,7 +85,7 @@ def test_two_sizes_without_a_size_are_both_named(picture_folder: Make) -> None:
     assert "17×33" in message
     assert "a/0.png" in message
     assert "b/0.png" in message
-    assert "--size" in message
+    assert "give one size" in message
 
 
 def test_a_large_set_lives_in_a_file_without_a_name(picture_folder: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,12 +49,3 @@ def test_theorem_4_1_is_the_error_of_inverting() -> None:
     errors = (np.einsum("ij,sjd->sid", np.linalg.inv(mixing), noise * second[:, None]) ** 2).sum(2).mean(0)
     expected = bounds.recovery_error(torch.from_numpy(mixing), torch.from_numpy(second), radius).numpy()
     np.testing.assert_allclose(errors, expected, rtol=0.05)
-
-
-def test_theorem_4_2_inverts_the_radius() -> None:
-    from hideseek.hide.encoders.singularized_mixup import noise_factor
-
-    for tau in (1.0, 1e-2, 1e-6):
-        variance, distance = 3.0, 2.0
-        radius = noise_factor(tau, 0.65, distance**2 / (2 * variance)) * distance
-        assert bounds.signal_to_noise(0.65, radius, variance) == pytest.approx(tau)

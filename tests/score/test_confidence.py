@@ -38,13 +38,13 @@ def test_items_of_one_seed_rise_and_fall_together() -> None:
     assert naive.high - naive.low < 0.3 * (grouped.high - grouped.low)
 
 
-def test_beating_a_floor_takes_an_interval_and_items() -> None:
+def test_beating_a_baseline_takes_an_interval_and_items() -> None:
     assert beats(Interval(2.0, 1.5, 2.5, 20), 1.0)
     assert not beats(Interval(2.0, 0.9, 2.5, 20), 1.0)
     assert not beats(Interval(2.0, 1.5, 2.5, 3), 1.0)
 
 
-def test_doubt_is_the_p_value_of_a_test_over_groups() -> None:
+def test_the_p_value_is_that_of_a_test_over_groups() -> None:
     values = np.random.default_rng(3).normal(0.1, 1, 60)
     wanted = scipy.stats.ttest_1samp(values, 0, alternative="greater").pvalue
     assert interval(torch.from_numpy(values), seeded(0)).p_value == pytest.approx(wanted)

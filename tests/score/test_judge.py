@@ -13,10 +13,13 @@ from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction, Samples
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.result import Note, NoteKind
+from hideseek.records.secret import Secret
 from hideseek.score.confidence import interval
-from hideseek.score.gallery import gallery
-from hideseek.score.judge import EMPTY, Judgement, judge, to_json
+from hideseek.score.judge import EMPTY, Judgement, Skipped, judge, to_json
 from hideseek.score.metrics import METRICS
+from hideseek.score.reconstruction import METRICS as RECONSTRUCTION
+from score.updates import updates_of
 
 
 @pytest.fixture(autouse=True)
@@ -32,17 +35,21 @@ def noisy(secret: MixingSecret, level: float = 0.5) -> Reconstruction:
     return Reconstruction(pixels + level * seeded(1).normals(*pixels.shape), rows)
 
 
-def judged(claim: Claim, secret: MixingSecret, *metrics: str, seed: int = 0) -> Judgement:
+def judged(claim: Claim, secret: Secret, *metrics: str, seed: int = 0) -> Judgement:
     return judge(Evidence((claim,)), secret, seeded(seed), metrics or None)
 
 
-def test_a_score_has_an_interval_floors_and_a_verdict(secret: MixingSecret) -> None:
+def skipped(judgement: Judgement) -> dict[str, str]:
+    return {each.metric: each.reason for each in judgement.skipped}
+
+
+def test_a_score_has_an_interval_baselines_and_a_verdict(secret: MixingSecret) -> None:
     judgement = judged(noisy(secret), secret)
     names = [score.metric for score in judgement.scores]
-    assert names == [name for name in METRICS if METRICS[name].of is Reconstruction and "lpips" not in name]
+    assert names == list(RECONSTRUCTION)
     assert all(score.beats for score in judgement.scores)
-    assert set(judgement.skipped) == {"lpips-alex", "lpips-vgg"}
-    assert "--metrics lpips-alex fetches them" in judgement.skipped["lpips-alex"]
+    assert set(skipped(judgement)) == {"lpips-alex", "lpips-vgg"}
+    assert "ask for lpips-alex by name to fetch them" in skipped(judgement)["lpips-alex"]
     for score in judgement.scores:
         assert score.interval.low <= score.interval.mean <= score.interval.high
         assert score.interval.mean == pytest.approx(float(score.values.double().mean()))
@@ -86,7 +93,7 @@ def test_results_do_not_depend_on_the_other_metrics(secret: MixingSecret) -> Non
     for name in ("snr", "re-identified"):
         alone = judged(claim, secret, name).scores[0]
         assert alone.interval == together[name].interval
-        assert alone.baselines == together[name].floors
+        assert alone.baselines == together[name].baselines
         assert alone.advantage == together[name].advantage
     assert judged(claim, secret, "l2", seed=1).scores[0].interval != together["l2"].interval
 
@@ -94,23 +101,27 @@ def test_results_do_not_depend_on_the_other_metrics(secret: MixingSecret) -> Non
 def test_several_claims_are_told_apart(secret: MixingSecret) -> None:
     far = replace(noisy(secret), images=torch.zeros(48, *secret.private.shape))
     judgement = judge(Evidence((noisy(secret), far)), secret, seeded(0), ["snr", "hit@1"])
-    assert [(score.claim, score.beats) for score in judgement.scores] == [(0, True), (1, False)]
-    assert judgement.skipped == {"hit@1": "it is for claims of the kind PublicImagesFound, and the attack makes none."}
+    assert [(score.claim, score.number, score.beats) for score in judgement.scores] == [
+        ("reconstruction", 0, True), ("reconstruction", 1, False)
+    ]  # fmt: skip
+    assert judgement.skipped == (
+        Skipped("hit@1", "it is for claims of the kind public-images, and the attack makes none."),
+    )
 
 
 def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> None:
     exact = Reconstruction(secret.private.pixels(), torch.arange(24), "images")
     score = judged(exact, secret, "psnr").scores[0]
     assert score.interval.mean == 100
-    assert score.notes == ("24 exact: infinitely many dB count as 100",)
+    assert score.notes == (Note(NoteKind.EXACT, 24, value=100.0, unit="dB"),)
     more = Reconstruction(seeded(0).normals(30, *secret.private.shape), torch.zeros(30, dtype=torch.int64), "any")
     score = judged(more, secret, "snr").scores[0]
     assert int(score.values.isnan().sum()) == 6
     assert score.interval.count == 24
-    assert score.notes == ("6 of 30 items have no truth to be judged by",)
+    assert score.notes == (Note(NoteKind.NO_TRUTH, 6, 30),)
     assert set(score.baselines) == {"mean image", "mean of absolute values", "random image"}
     kept = PublicImagesFound(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
-    assert judged(kept, secret, "hit@10").scores[0].notes == ("1 answers were kept, and no more can be looked through",)
+    assert judged(kept, secret, "hit@10").scores[0].notes == (Note(NoteKind.ANSWERS_KEPT, 1),)
 
 
 def test_few_images_prove_nothing(secret: MixingSecret) -> None:
@@ -119,7 +130,7 @@ def test_few_images_prove_nothing(secret: MixingSecret) -> None:
     assert score.advantage is not None
     assert score.advantage.low > 0
     assert not score.beats
-    assert "5 at least are needed" in score.notes[-1]
+    assert score.notes[-1] == Note(NoteKind.FEW_IMAGES, 4, 5)
 
 
 def test_claims_of_nothing(secret: MixingSecret) -> None:
@@ -134,9 +145,9 @@ def test_claims_of_nothing(secret: MixingSecret) -> None:
     ):
         judgement = judged(claim, secret)
         assert judgement.scores == ()
-        assert EMPTY in judgement.skipped.values()
-        assert all(reason == EMPTY or "lpips" in name for name, reason in judgement.skipped.items())
-    assert judge(Evidence(()), secret, seeded(0)) == Judgement((), {})
+        assert EMPTY in skipped(judgement).values()
+        assert all(reason == EMPTY or "lpips" in name for name, reason in skipped(judgement).items())
+    assert judge(Evidence(()), secret, seeded(0)) == Judgement((), ())
 
 
 def test_features_have_no_ssim_but_other_scores() -> None:
@@ -147,8 +158,10 @@ def test_features_have_no_ssim_but_other_scores() -> None:
     assert {score.metric for score in judgement.scores} == {
         "snr", "correlation", "absolute-correlation", "recovered", "l2", "re-identified"
     }  # fmt: skip
-    assert judgement.skipped["ssim"] == judgement.skipped["fitted-psnr"] == "it is for images, and these are features."
-    assert "MB" in judgement.skipped["lpips-vgg"]
+    assert (
+        skipped(judgement)["ssim"] == skipped(judgement)["fitted-psnr"] == "it is for images, and these are features."
+    )
+    assert "MB" in skipped(judgement)["lpips-vgg"]
 
 
 def test_lpips_that_cannot_be_had_does_not_stop_the_others(
@@ -160,20 +173,21 @@ def test_lpips_that_cannot_be_had_does_not_stop_the_others(
     monkeypatch.setattr(torch.hub, "load_state_dict_from_url", fail)
     judgement = judged(noisy(secret), secret, "lpips-alex", "l2")
     assert [score.metric for score in judgement.scores] == ["l2"]
-    assert "could not be fetched (no route)" in judgement.skipped["lpips-alex"]
+    assert "could not be fetched (no route)" in skipped(judgement)["lpips-alex"]
 
 
 def test_lpips_of_many_images_waits_to_be_asked(secret: MixingSecret, tmp_path: Path) -> None:
     (tmp_path / "lpips_vgg.npz").write_bytes(b"never read")
     if not torch.cuda.is_available() and not torch.backends.mps.is_available():
-        assert "it takes long for 96 comparisons" in judged(noisy(secret), secret).skipped["lpips-vgg"]
+        assert "it takes long for 96 comparisons" in skipped(judged(noisy(secret), secret))["lpips-vgg"]
 
 
 def test_json_says_it_all(secret: MixingSecret) -> None:
     more = Reconstruction(seeded(0).normals(30, *secret.private.shape), torch.zeros(30, dtype=torch.int64), "any")
     judgement = judge(Evidence((noisy(secret), more)), secret, seeded(0), ["psnr", "l2", "hit@1"])
     told = json.loads(json.dumps(to_json(judgement), allow_nan=False))
-    assert [(score["metric"], score["claim"]) for score in told["scores"]] == [
+    assert {score["claim"] for score in told["scores"]} == {"reconstruction"}
+    assert [(score["metric"], score["number"]) for score in told["scores"]] == [
         ("psnr", 0), ("l2", 0), ("psnr", 1), ("l2", 1)
     ]  # fmt: skip
     for described, score in zip(told["scores"], judgement.scores, strict=True):
@@ -185,29 +199,17 @@ def test_json_says_it_all(secret: MixingSecret) -> None:
         assert described["quartiles"] == sorted(described["quartiles"])
         assert math.isclose(described["quartiles"][0], min(known), rel_tol=1e-4)
     assert described["values"].count(None) == 6
-    assert list(told["skipped"]) == ["hit@1"]
-
-
-def test_the_gallery_has_the_best_and_the_worst(secret: MixingSecret) -> None:
-    pixels = secret.private.pixels()
-    levels = torch.linspace(0, 5, 24)[:, None, None, None]
-    claim = Reconstruction(-2 * pixels + 1 + levels * seeded(2).normals(*pixels.shape), torch.arange(24), "images")
-    shown = gallery(claim, secret, 3)
-    assert [exhibit.image for exhibit in shown["best"]] == [0, 1, 2]
-    assert {exhibit.image for exhibit in shown["worst"]} <= set(range(12, 24))
-    best = shown["best"][0]
-    assert best.likeness == pytest.approx(1, abs=1e-5)
-    torch.testing.assert_close(best.guess, best.truth, atol=0.03, rtol=0)  # turned, but for the offsets of channels
-    torch.testing.assert_close(best.truth, secret.private.images[0] / 255)
-    assert [len(exhibits) for exhibits in gallery(noisy(secret), secret).values()] == [6, 6, 6]
+    assert [each["metric"] for each in told["skipped"]] == ["hit@1"]
+    assert told["scores"][2]["notes"][-1] == {"kind": "no-truth", "count": 6, "of": 30, "value": 0.0, "unit": ""}
 
 
 def refused() -> dict[str, tuple[Claim, str]]:
     image, ones = torch.zeros(1, 3, 16, 16), torch.ones(1, 3, 16, 16, dtype=torch.int8)
     at = torch.tensor
     return {
-        "a row beyond": (Reconstruction(image, at([48])), "speaks of row 48, and there are 48"),
-        "a row below": (Reconstruction(image, at([-1])), "speaks of row -1"),
+        "a row beyond": (Reconstruction(image, at([48])), "speaks of item 48, and there are 48"),
+        "a row below": (Reconstruction(image, at([-1])), "speaks of item -1"),
+        "a batch beyond": (Reconstruction(image, at([48]), "batches"), "speaks of item 48, and there are 48"),
         "an image beyond": (Reconstruction(image, at([24]), "images"), "private image 24, and there are 24"),
         "of what": (Reconstruction(image, at([0]), "pixels"), "cannot be of 'pixels'"),  # type: ignore[arg-type]
         "another size": (
@@ -225,8 +227,8 @@ def refused() -> dict[str, tuple[Claim, str]]:
             PublicImagesFound(at([0]), torch.zeros(1, 61, dtype=torch.int64), torch.zeros(1, 61), 60),
             "61 answers cannot differ",
         ),
-        "a link beyond": (Links(at([0]), at([48]), at([1.0])), "row 48"),
-        "a link with itself": (Links(at([5]), at([5]), at([1.0])), "links a row with itself"),
+        "a link beyond": (Links(at([0]), at([48]), at([1.0])), "item 48"),
+        "a link with itself": (Links(at([5]), at([5]), at([1.0])), "links an item with itself"),
         "a mask beyond": (Masks(at([48]), ones), "row 48"),
         "no sign": (Masks(at([0]), ones * 3), "signs are −1 and 1"),
         "a mask of another size": (Masks(at([0]), ones[:, :1]), "16×16 with 1 channel, and"),
@@ -240,6 +242,26 @@ def test_claims_that_cannot_be_about_this_release(what: str, secret: MixingSecre
     with pytest.raises(BadInput) as refusal:
         judged(claim, secret)
     assert words in str(refusal.value)
+
+
+def test_updates_of_several_images_are_judged_like_rows(secret: MixingSecret) -> None:
+    """A kind of release of its own: six updates of three images, two of two, whose guesses come in any order."""
+    sizes = [3, 3, 3, 3, 3, 3, 2, 2]
+    order = seeded(5).permutation(24)[: sum(sizes)].split(sizes)
+    truth = updates_of(secret.private, *(tuple(each.tolist()) for each in order))
+    items = torch.arange(8).repeat_interleave(torch.tensor(sizes))
+    pixels = torch.cat([secret.private.pixels(each.flip(0)) for each in order])
+    claim = Reconstruction(pixels + 0.3 * seeded(6).normals(*pixels.shape), items, "batches")
+    found = {score.metric: score for score in judged(claim, truth).scores}
+    assert {"recovered", "re-identified", "fitted-ssim", "absolute-correlation"} <= set(found)
+    assert all(score.beats for score in found.values())
+    assert all(score.interval.count == 22 for score in found.values())
+    chance = found["re-identified"].baselines["chance"].mean
+    assert chance == pytest.approx((18 * 3 / 24 + 4 * 2 / 24) / 22)
+    swapped = judged(replace(claim, about=items.roll(3)), truth, "recovered", "re-identified").scores
+    assert [score.beats for score in swapped] == [False, False]  # images of other updates earn nothing
+    labels = judged(Attribution(torch.arange(8), torch.arange(24), torch.zeros(8, 24)), truth, "accuracy").scores[0]
+    assert set(labels.baselines) == {"labels alone", "chance"}
 
 
 def test_a_metric_that_is_none(secret: MixingSecret) -> None:

@@ -12,8 +12,10 @@ import toys
 from hideseek.errors import BadInput
 from hideseek.records import Samples
 from hideseek.train.checkpoint import Checkpoints
-from hideseek.train.fit import Diverged, Objective, fit, step_seed
-from hideseek.train.training import SGD, AdamW, Cosine, Steps, Training
+from hideseek.train.fit import fit
+from hideseek.train.loop import Diverged, Objective, step_seed
+from hideseek.train.schedules import Cosine, Steps
+from hideseek.train.training import SGD, AdamW, Training
 
 TRAINING = Training(3, 8, SGD(0.05, 0.9, 1e-3), Cosine())
 

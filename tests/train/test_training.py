@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from hideseek.errors import BadInput
-from hideseek.train.training import RECIPES, SGD, AdamW, Constant, Cosine, Steps, Training
+from hideseek.train.recipes import RECIPES
+from hideseek.train.schedules import Constant, Cosine, Steps
+from hideseek.train.training import SGD, AdamW, Training
 
 
 def test_instahide_schedule_is_that_of_its_table_3() -> None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from blake3 import blake3
 
 from hideseek.audit.provenance import without_folders
 from hideseek.audit.store import path_name
 from hideseek.chance import Randomness
+from hideseek.data.digests import image_digests
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Encoder, MixingEncoder, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
@@ -116,11 +116,5 @@ def shared_images(samples: Samples, private: Samples) -> int:
     """Count the images of a set that are, pixel for pixel, private ones."""
     if samples.shape != private.shape:
         return 0
-    known = {_content(private, place) for place in range(len(private))}
-    return sum(_content(samples, place) in known for place in range(len(samples)))
-
-
-def _content(samples: Samples, place: int) -> bytes:
-    """Give the hash of an image in whole steps that are finer than those of bytes and coarser than rounding."""
-    pixels = samples.pixels(slice(place, place + 1))
-    return blake3((pixels * 1e3).round().to(torch.int32).numpy().tobytes()).digest(16)
+    known = set(image_digests(private))
+    return sum(digest in known for digest in image_digests(samples))

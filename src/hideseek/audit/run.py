@@ -7,8 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from blake3 import blake3
-
 from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.planning.clock import Clock, WallClock
 from hideseek.audit.planning.plan import Plan, make_plan
@@ -17,9 +15,8 @@ from hideseek.audit.question import Question, summary
 from hideseek.audit.steps import StepRunner
 from hideseek.audit.store import opened
 from hideseek.audit.threats import THREATS, threats_to
+from hideseek.data.digests import images_digest, labels_digest
 from hideseek.errors import BadInput
-from hideseek.files import content
-from hideseek.hide.files.release_files import digest
 from hideseek.hide.files.schemes import to_json
 from hideseek.records import Encoder, Samples
 from hideseek.records.result import FORMAT, Accuracy, NoAccuracy, NoAccuracyKind, Outcome, Result, SchemeResult
@@ -76,13 +73,9 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
         "rounds": question.rounds,
         "seed": seed,
         "version": version("hideseek"),
-        **{f"{name} images": samples and digest(samples) for name, samples in sets.items()},
-        **{f"{name} labels": samples and _labels(samples) for name, samples in sets.items()},
+        **{f"{name} images": samples and images_digest(samples) for name, samples in sets.items()},
+        **{f"{name} labels": samples and labels_digest(samples) for name, samples in sets.items()},
     }
-
-
-def _labels(samples: Samples) -> str:
-    return blake3(content(samples.labels.cpu().numpy())).hexdigest()
 
 
 def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Result:

@@ -61,7 +61,7 @@ def try_all(
 def keep_or_drop(
     words: NDArray[np.uint32], out: NDArray[np.float32], outside: NDArray[np.int32], more: NDArray[np.uint32]
 ) -> int:  # pragma: no cover (compiled)
-    """Settle the listed points with two more words each; returns how many are dropped, now first in the list."""
+    """Decide on the listed points with two more words each; returns how many are dropped, now first in the list."""
     dropped = 0
     for j in range(len(outside)):
         i = outside[j]

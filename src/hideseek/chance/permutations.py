@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hideseek.chance.compiled import compiled
 
 WORD = 2**32
-MOST = 2**27  # things: with more, words of 32 bits are refused too often
+MOST = 2**27  # items: with more, words of 32 bits are refused too often
 
 
 @compiled()
@@ -36,7 +36,7 @@ def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pr
 def permutation(count: int, draw: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
     """Give 0 … count − 1 in an order that is exactly uniform; `draw(n)` gives n fresh words."""
     if count > MOST:
-        raise ValueError(f"at most 2^27 things can be put in order, not {count}.")
+        raise ValueError(f"at most 2^27 items can be put in order, not {count}.")
     while True:
         order = np.arange(count)
         if _shuffle(order, draw(count + count // 64 + 64)):  # running out says nothing of the order, so start over

@@ -1,8 +1,8 @@
-"""The only source of chance: `secure` for keys, `seeded` for studies that others shall repeat.
+"""The only source of random numbers: `secure` for keys, `seeded` for studies that others can repeat.
 
-Both stretch 256 bits by AES-256 in counter mode. Torch's and NumPy's generators are not made for secrets: torch's on
-the CPU keeps 32 bits of its seed, and InstaHide's own challenge fell to its generator. Torch's draws what is no secret,
-initial weights and dropout, from a seed that comes from here.
+Both stretch 256 bits by AES-256 in counter mode. The generators of torch and NumPy are not made for secrets: torch's
+keeps 32 bits of its seed on the CPU, and the masks of InstaHide's own challenge were recovered from its generator.
+Torch's generator draws only what is no secret, initial weights and dropout, from a seed that comes from here.
 """
 
 import hashlib
@@ -23,7 +23,11 @@ _ZEROS = bytes(1 << 18)  # what the cipher encrypts, piece by piece
 
 @dataclass(frozen=True)
 class Randomness:
-    """A stream of random numbers under one key; `seed` is set where the key was derived from it."""
+    """A stream of random numbers under one key.
+
+    Drawing moves the stream on: the same draws in the same order give the same numbers. `seed` is set where the key was
+    derived from it.
+    """
 
     key: bytes = field(repr=False)
     seed: int | None = None
@@ -49,16 +53,18 @@ class Randomness:
         return self._stream.update(bytes(count))
 
     def spawn(self, count: int) -> "list[Randomness]":
-        """Give independent streams under fresh keys, for parts that run side by side."""
+        """Give independent streams under fresh keys, for parts that run in parallel."""
         return [Randomness(self.bytes(32), self.seed) for _ in range(count)]
 
-    def _words(self, count: int, dtype: type[np.generic] = np.uint64) -> NDArray[Any]:
-        words = np.empty(count, dtype)
+    def _words(self, count: int) -> NDArray[np.uint64]:
+        words = np.empty(count, np.uint64)
         self.fill(words)
         return words
 
-    def _halves(self, count: int) -> NDArray[np.uint32]:
-        return self._words(count, np.uint32)
+    def _words32(self, count: int) -> NDArray[np.uint32]:
+        words = np.empty(count, np.uint32)
+        self.fill(words)
+        return words
 
     def bits(self, rows: int, each: int) -> UInt8[Tensor, "rows bytes"]:
         """Give `each` random bits for every row, packed eight to a byte, little end first."""
@@ -90,14 +96,14 @@ class Randomness:
 
     def permutation(self, count: int) -> Int[Tensor, " count"]:
         """Give the numbers 0 … count − 1 in an order that is exactly uniform."""
-        from hideseek.chance import permutations as shuffle
+        from hideseek.chance.permutations import permutation
 
-        return torch.from_numpy(shuffle.permutation(count, self._halves))
+        return torch.from_numpy(permutation(count, self._words32))
 
     def derangement(self, count: int) -> Int[Tensor, " count"]:
-        """Give a uniform permutation that leaves nothing in its place; one in e permutations is one."""
+        """Give a uniform permutation that leaves nothing in its place: about one in e permutations is such."""
         if count < 2:
-            raise ValueError(f"{count} things cannot all change places.")
+            raise ValueError(f"{count} items cannot all change places.")
         while True:
             order = self.permutation(count)
             if not (order == torch.arange(count)).any():
@@ -105,14 +111,13 @@ class Randomness:
 
     def normals(self, *shape: int) -> Float[Tensor, "..."]:
         """Give float32 standard normals."""
-        from hideseek.chance import normals as ziggurat
+        from hideseek.chance.normals import normals
 
-        values = ziggurat.normals(math.prod(shape), self._halves)
-        return torch.from_numpy(values).reshape(shape)
+        return torch.from_numpy(normals(math.prod(shape), self._words32)).reshape(shape)
 
     def laplace(self, *shape: int) -> Float[Tensor, "..."]:
         """Give float32 numbers of density exp(−|x|)/2, for which E|x| = 1: an exponential with a random sign."""
-        words = self._halves(math.prod(shape))
+        words = self._words32(math.prod(shape))
         size = -np.log((words >> np.uint32(1)).astype(np.float32) * np.float32(2.0**-31) + np.float32(2.0**-32))
         size.view(np.uint32)[...] ^= words << np.uint32(31)  # the bit that is left becomes the sign
         return torch.from_numpy(size).reshape(shape)
@@ -130,7 +135,7 @@ class Randomness:
 
 
 def secure() -> Randomness:
-    """Open a stream under 256 fresh bits of the operating system; nobody can draw it again."""
+    """Open a stream under 256 fresh bits of the operating system; no one can draw it again."""
     return Randomness(os.urandom(32))
 
 

@@ -17,7 +17,7 @@ COMMANDS = {
     "hide": "encode images so that they can be shared, and write the release",
     "learn": "train on a release, or on images that are hidden anew for every epoch",
     "predict": "ask a trained model about images, plainly or hidden",
-    "score": "judge what an attack found by the truth",
+    "score": "judge what an attack found against the ground truth",
     "seek": "run attacks on a release, and write what they found",
     "show": "draw what a release looks like",
     "data": "list the image sets that can be named",

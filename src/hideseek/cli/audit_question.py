@@ -7,12 +7,12 @@ from typing import Any
 
 from hideseek.audit import Learning, Question, learning_from
 from hideseek.chance import Randomness, seeded
-from hideseek.cli.audit import Audit
+from hideseek.cli.audit_options import Audit
 from hideseek.cli.images import prepared, public_images
 from hideseek.data import DATASETS, load
+from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
-from hideseek.hide.files.release_files import digest
 from hideseek.records import Attack, MixingEncoder, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.seek import ATTACKS
@@ -30,7 +30,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
     whole, unlabelled = _labelled(asked.images.data, asked)
-    chance = seeded(int(digest(whole), 16))
+    chance = seeded(int(images_digest(whole), 16))
     private = _sampled(whole, asked.images.sample, chance)
     public = _public(asked, private, chosen)
     own_address = asked.images.own or ("faces" if "photos" in asked.images.data else "photos")  # not the private ones

@@ -11,7 +11,8 @@ from PIL import Image
 from torch import Tensor
 
 from hideseek.chance import Randomness, secure, seeded
-from hideseek.cli.audit import Accuracies, Attacking, Audit, Images, Output, Several, perform
+from hideseek.cli.audit import perform
+from hideseek.cli.audit_options import Accuracies, Attacking, Audit, Images, Output, Several
 from hideseek.cli.schemes import schemes
 from hideseek.data import load, normalise
 from hideseek.files import must_be_new, new_file

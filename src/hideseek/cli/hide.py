@@ -1,57 +1,70 @@
 """`hideseek hide SCHEME`: encode images so that they can be shared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import tyro
+from tyro.conf import arg
 
 from hideseek.chance import secure, seeded
 from hideseek.cli.images import public_images, training_images
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
-from hideseek.hide import ENCODERS, Augmented, Geometry
-from hideseek.hide.files.release_files import Revealed, write_release
-from hideseek.records import MixingEncoder, Samples
+from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
+from hideseek.hide.files.release_checks import Revealed
+from hideseek.hide.files.release_files import write_release
+from hideseek.records import Samples
 
-S = TypeVar("S", bound=MixingEncoder)
+S = TypeVar("S", bound=RecipeEncoder)
+
+
+@dataclass(frozen=True)
+class Images:
+    """What is done to images before they are hidden."""
+
+    size: Annotated[int | None, arg(metavar="PIXELS", help_behavior_hint="")] = None
+    """Resize and centre-crop all images to this side, where sizes differ."""
+    channels: Annotated[Literal[1, 3] | None, arg(metavar="1|3", help_behavior_hint="")] = None
+    """Make all images grey (1) or RGB (3), where they differ."""
+    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
+    """By channel, by image (mean 0 and norm 1), or none."""
+    features: Annotated[str | None, arg(metavar="MODEL", help_behavior_hint="")] = None
+    """Hide features: of efficientnet-lite0, or of a model that hideseek trained."""
+
+
+@dataclass(frozen=True)
+class Studies:
+    """Options that protect less."""
+
+    seed: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
+    """Draw all keys from this number; anyone can then take the masks off."""
+    keep_secret: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Keep the ground truth, in a file that only you can read."""
+    give_away: Annotated[tuple[Revealed, ...], arg(metavar="WHAT", help_behavior_hint="")] = ()
+    """Tell attackers the weights, or the sources (which images), of every row."""
 
 
 @dataclass(frozen=True)
 class Hide(Generic[S]):
-    """Encode every image of a set once, under fresh keys and in a fresh random order, and write the release.
+    """Encode every image of a set, under fresh keys and in a fresh random order, and write the release.
 
-    The folder holds what may be seen by anyone: encoded images, mixed labels, the scheme and its parameters. What was
-    mixed with what, the weights and the masks are forgotten, unless --keep-secret asks for them.
-
-    Hidden is not safe: Mixup and InstaHide are broken, and hideseek exists to show you how, on your own images.
+    Hidden is not safe: Mixup and InstaHide are broken. `hideseek audit` shows what your own images reveal.
     """
 
-    scheme: S
-    data: str
-    """The private images: folder:PATH (a subfolder a class), npz:PATH, or the name of a set (see `hideseek data`)."""
-    out: Path
-    """The folder to write; it must not exist."""
-    public: str | None = None
-    """Public images to mix in, for the cross schemes; patches:ADDRESS cuts patches with much texture from them."""
-    size: int | None = None
-    """Resize and centre-crop every image to this side, in pixels."""
-    channels: Literal[1, 3] | None = None
-    """Make every image grey (1) or RGB (3)."""
-    normalise: Literal["channel", "image", "none"] = "channel"
-    """Before mixing: give each channel mean 0 and deviation 1, or each image mean 0 and norm 1, or leave [0, 1]."""
-    features: str | None = None
-    """Hide features instead of images: of efficientnet-lite0 (pretrained), or of a model that hideseek trained."""
-    geometry: Geometry = field(default_factory=Geometry)
-    rounds: int = 1
-    """Encode every image so many times, as re-encoding for every epoch does; attackers see all rounds."""
-    seed: int | None = None
-    """For studies only: draw all keys from this number. Anyone can then take the masks off."""
-    keep_secret: Path | None = None
-    """For studies only: a file, readable by you alone, for the truth: private images, sources, weights and masks."""
-    give_away: tuple[Revealed, ...] = ()
-    """For studies only: what an attacker knows besides: the weights of every row, or which images are in it."""
+    scheme: Annotated[S, arg(help="")]
+    data: Annotated[str, arg(metavar="ADDRESS")]
+    """Private images: folder:PATH, npz:PATH, or a name (`hideseek data`)."""
+    out: Annotated[Path, arg(metavar="DIR")]
+    """The folder to write, for anyone to see."""
+    public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Public images to mix in; patches:ADDRESS cuts patches from them."""
+    rounds: Annotated[int, arg(metavar="N")] = 1
+    """Encode every image so many times; attackers see all rounds."""
+    images: Annotated[Images, arg(help="")] = field(default_factory=Images)
+    geometry: Annotated[Geometry, arg(help="")] = field(default_factory=Geometry)
+    studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -64,7 +77,7 @@ def run(arguments: Sequence[str]) -> None:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
-    asked: Hide[MixingEncoder] = tyro.cli(
+    asked: Hide[RecipeEncoder] = tyro.cli(
         kind,
         prog=f"hideseek hide {name}",
         default=Hide(scheme, tyro.MISSING, tyro.MISSING),
@@ -74,42 +87,50 @@ def run(arguments: Sequence[str]) -> None:
     hide(asked)
 
 
-def hide(asked: Hide[MixingEncoder]) -> None:
+def hide(asked: Hide[RecipeEncoder]) -> None:
     """Load, hide, write, and say what was done."""
     must_be_new(asked.out)  # before an hour of loading, not after
+    _check_public(asked)
+    images, studies = asked.images, asked.studies
     private = training_images(
-        asked.data, asked.normalise, size=asked.size, channels=asked.channels, features=asked.features
+        asked.data, images.normalise, size=images.size, channels=images.channels, features=images.features
     )
-    encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
-    chance = secure() if asked.seed is None else seeded(asked.seed)
     public = _public(asked, private)
-    write_release(encoder, private, public, chance, asked.out, asked.keep_secret, asked.rounds, asked.give_away)
+    encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
+    chance = secure() if studies.seed is None else seeded(studies.seed)
+    write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
     size = sum(path.stat().st_size for path in asked.out.iterdir())
     print(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
-    if asked.seed is not None:
-        print(f"Its keys come from the seed {asked.seed}: it is for studies, and protects nothing.")
-    if asked.give_away:
-        print(f"It gives the {' and the '.join(asked.give_away)} away: it is for studies, and protects less.")
-    if asked.keep_secret is not None:
-        print(f"The truth behind it is in {asked.keep_secret}: never share it.")
+    if studies.seed is not None:
+        print(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
+    if studies.give_away:
+        print(f"It gives the {' and the '.join(studies.give_away)} away: it is for studies, and protects less.")
+    if studies.keep_secret is not None:
+        print(f"The ground truth is in {studies.keep_secret}: never share it.")
     print(f"Look at it:  hideseek show {asked.out}")
 
 
-def _public(asked: Hide[MixingEncoder], private: Samples) -> Samples | None:
-    """Load the public images, for a scheme that mixes some in."""
+def _check_public(asked: Hide[RecipeEncoder]) -> None:
+    """Refuse public images that the scheme has no use for, and a scheme that lacks them."""
+    if asked.public is None and asked.scheme.mixes_public:
+        count = asked.scheme.images_per_row.public
+        raise BadInput(f"this scheme mixes {count} public images into every row: name them with --public.")
+    if asked.public is not None and not asked.scheme.mixes_public:
+        raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
+
+
+def _public(asked: Hide[RecipeEncoder], private: Samples) -> Samples | None:
     if asked.public is None:
         return None
-    if getattr(asked.scheme, "k_private", None) is None:
-        raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
-    return public_images(asked.public, private, size=asked.size, features=asked.features)
+    return public_images(asked.public, private, size=asked.images.size, features=asked.images.features)
 
 
 def _schemes() -> str:
-    width = max(map(len, ENCODERS))
-    lines = (f"  {name:{width}}  {_summary(scheme)}" for name, scheme in ENCODERS.items())
+    """List the schemes, those of one mechanism under its first sentence."""
+    mechanisms = dict.fromkeys(type(scheme) for scheme in ENCODERS.values())
     return (
         "usage: hideseek hide SCHEME --data ADDRESS --out DIR [--help] …\n\n"
-        + "\n".join(lines)
+        + "\n".join(line for mechanism in mechanisms for line in _listing(mechanism))
         + """
 
 `hideseek hide SCHEME --help` explains a scheme's parameters and all options.
@@ -119,8 +140,18 @@ Try:  hideseek hide instahide-inside --data faces --out hidden
     )
 
 
-def _summary(scheme: MixingEncoder) -> str:
-    """Give the first sentence on a scheme, without its equation, and its parameters."""
-    sentence = (scheme.__doc__ or "").partition("\n")[0].partition(":")[0].rstrip(".")
-    given = {key: value for key, value in vars(scheme).items() if value is not None}
-    return f"{sentence} ({', '.join(f'{key} {value}' for key, value in given.items())})"
+def _listing(mechanism: type[RecipeEncoder]) -> Iterator[str]:
+    """Give a mechanism's first sentence, without its equation, and its schemes."""
+    yield "  " + (mechanism.__doc__ or "").partition("\n")[0].partition(":")[0].rstrip(".")
+    width = max(map(len, ENCODERS))
+    for name, scheme in ENCODERS.items():
+        if type(scheme) is mechanism:
+            yield f"    {name:{width}}  {_settings(name)}"
+
+
+def _settings(name: str) -> str:
+    """Give the parameters of a scheme, or the scheme before it that has the same ones."""
+    first = next(other for other, scheme in ENCODERS.items() if scheme == ENCODERS[name])
+    if first != name:
+        return f"the same as {first}"
+    return ", ".join(f"{key} {value}" for key, value in vars(ENCODERS[name]).items() if value is not None)

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ import torch
 import tyro
 from jaxtyping import Float
 from torch import Tensor
+from tyro.conf import arg
 
 from hideseek.chance import secure, seeded
 from hideseek.cli.images import prepared, public_images
@@ -20,60 +21,68 @@ from hideseek.errors import BadInput
 from hideseek.files import new_file
 from hideseek.hide.files.schemes import from_json
 from hideseek.learn import accuracy, predict
-from hideseek.records import Encoder, Samples
+from hideseek.records import MixingEncoder, Samples
 from hideseek.train.trained import MODEL, Trained, read_model
+
+
+@dataclass(frozen=True)
+class HidingOptions:
+    """How images are hidden from the model."""
+
+    hidden: Annotated[bool, tyro.conf.FlagCreatePairsOff, arg(help_behavior_hint="")] = False
+    """Ask about encodings of the images, made by the scheme of the training."""
+    pool: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Images to mix in: your own training images; else those that are asked about."""
+    public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Public images to mix in, if the scheme does that."""
+    times: Annotated[int, arg(metavar="N")] = 10
+    """How many encodings of each image to average over."""
+    seed: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
+    """For studies only: draw all keys from this number."""
 
 
 @dataclass(frozen=True)
 class Predict:
     """Ask a trained model which class images are of, and how sure it is.
 
-    Image files are answered one a line; a folder gives a CSV of all images in it; an address of labelled images (such
-    as mnist?split=test) gives the accuracy, and a CSV with --out. With --hidden the model never sees an image, only
-    encodings of it, made by the scheme that it was trained with, and the answers to several of them are averaged.
+    Image files give a line each, a folder gives a CSV, and an address of labelled images (such as mnist?split=test)
+    gives the accuracy. With --hidden, the model sees only encodings of an image, and its answers are averaged.
     """
 
-    model: Annotated[Path, tyro.conf.Positional]
+    model: Annotated[Path, tyro.conf.Positional, arg(metavar="MODEL", help_behavior_hint="")]
     """The folder that `hideseek learn` wrote, or the model in it."""
-    images: Annotated[tuple[str, ...], tyro.conf.Positional]
+    images: Annotated[tuple[str, ...], tyro.conf.Positional, arg(metavar="IMAGES", help_behavior_hint="")]
     """Image files, one folder, or one address (folder:PATH, npz:PATH or a name)."""
-    out: Path | None = None
+    out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write the CSV to this file instead of to the terminal."""
-    hidden: bool = False
-    """Ask about encodings of the images, not about the images."""
-    pool: str | None = None
-    """Where an encoding's private partners come from: your own training images. Without it: from the images asked."""
-    public: str | None = None
-    """Public images to mix in, if the scheme does that."""
-    times: int = 10
-    """How many encodings of each image to average over."""
-    seed: int | None = None
-    """For studies only: draw all keys from this number."""
+    hiding: Annotated[HidingOptions, arg(help="")] = field(default_factory=HidingOptions)
 
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and ask."""
-    asked = tyro.cli(Predict, prog="hideseek predict", args=arguments)
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone)
+    asked = tyro.cli(Predict, prog="hideseek predict", args=arguments, config=config)
     path = asked.model / MODEL if asked.model.is_dir() else asked.model
     trained, described = read_model(path)
     images, names = _images(asked, trained)
-    encoder = _scheme(asked, described)
+    hiding = asked.hiding
+    encoder = _scheme(hiding, described)
     pool = public = None
-    if encoder is not None and asked.pool is not None:
-        pool = _fitted(asked.pool, trained)
-    if encoder is not None and asked.public is not None:
-        public = public_images(asked.public, images, size=_raw_size(trained), features=trained.features)
-    chance = secure() if asked.seed is None else seeded(asked.seed)
-    answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=asked.times, chance=chance)
+    if encoder is not None and hiding.pool is not None:
+        pool = _fitted(hiding.pool, trained)
+    if encoder is not None and hiding.public is not None:
+        public = public_images(hiding.public, images, size=_raw_size(trained), features=trained.features)
+    chance = secure() if hiding.seed is None else seeded(hiding.seed)
+    answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=hiding.times, chance=chance)
     _answer(asked, trained, answers, names)
     if images.labels.shape[1]:
         print(f"{100 * accuracy(answers, images.labels):.2f} % of {len(images):,} images are classified correctly.")
 
 
-def _scheme(asked: Predict, described: object) -> Encoder | None:
+def _scheme(hiding: HidingOptions, described: object) -> MixingEncoder | None:
     """Give the scheme that the model was trained with, where images shall be hidden by it."""
-    if not asked.hidden:
-        if asked.pool or asked.public:
+    if not hiding.hidden:
+        if hiding.pool or hiding.public:
             raise BadInput("a pool or public images are for hidden images: add --hidden.")
         return None
     if described is None:

@@ -1,4 +1,4 @@
-"""`hideseek score EVIDENCE --secret FILE`: judge what an attack found by the truth."""
+"""`hideseek score EVIDENCE --secret FILE`: judge what an attack found by the ground truth."""
 
 import inspect
 import json
@@ -15,39 +15,40 @@ from hideseek.errors import BadInput, no_such
 from hideseek.files import new_file
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Reconstruction
-from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.secret import Secret
 from hideseek.report import Row, contact_sheet
+from hideseek.score.claims import CLAIMS
 from hideseek.score.gallery import gallery
 from hideseek.score.judge import judge, to_json
 from hideseek.score.metrics import METRICS
 from hideseek.seek.evidence_files import Found, read_evidence
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Score:
-    """Judge what an attack found by the truth, and say whether it is more than nothing.
+    """Judge what an attack found by the ground truth, and say whether it is more than nothing.
 
-    Beside every score stand its baselines: what someone scores who found nothing and answers with the mean image, with
-    another image of the class, or at random. An attack beats its baseline if it does better than the best of them, image
-    by image, with 95 % confidence: it leaks. That it does not beat it proves little: another attack may.
+    Beside every score stand baselines that ignore the release: the mean image, another image of the class, chance. An
+    attack leaks if it beats the best of them, image by image, with 95 % confidence. If it does not, that proves
+    little: another attack may.
 
-    Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
+    Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret secret
           hideseek seek mixup-pairs --release hidden --out found
-          hideseek score found --secret truth --picture found.png
+          hideseek score found --secret secret --picture found.png
     """
 
     evidence: Annotated[Path, tyro.conf.Positional]
     """The folder that `hideseek seek` wrote, of one attack or of several."""
     secret: Path
-    """The truth that was kept with the release (hideseek hide --keep-secret FILE)."""
+    """The secret that was kept with the release (hideseek hide --keep-secret FILE)."""
     metrics: tuple[str, ...] = ()
-    """Judge by these metrics alone; by default by all that fit what the attack claims."""
+    """Judge by these metrics alone. By default: all that fit, but none that takes long or must be fetched."""
     picture: Path | None = None
-    """Draw the best, the middling and the worst reconstructions beside the truth. It shows private images."""
+    """Draw the best, the median and the worst reconstructions. The picture shows private images."""
     json: Path | None = None
-    """Write all figures to this file; by default to score.json beside the evidence."""
+    """Write all figures to this file. By default: score.json beside the evidence."""
     seed: int = 0
     """Baselines and intervals are drawn from this number."""
 
@@ -63,9 +64,10 @@ class _Outcome:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and judge."""
-    width = max(map(len, METRICS))
-    lines = "\n".join(f"  {name:{width}}  {metric.meaning}" for name, metric in METRICS.items())
-    explained = f"{inspect.cleandoc(Score.__doc__ or '')}\n\nMetrics:\n{lines}"
+    kinds = "\n".join(f"  {name}: {', '.join(rules.metrics)}" for name, rules in CLAIMS.items())
+    explained = (
+        f"{inspect.cleandoc(Score.__doc__ or '')}\n\nMetrics of each kind of claim (score.json explains them):\n{kinds}"
+    )
     score(tyro.cli(Score, prog="hideseek score", args=arguments, description=explained))
 
 
@@ -75,7 +77,7 @@ def score(asked: Score) -> None:
         if name not in METRICS:
             raise no_such("metric", name, METRICS)
     folders = _folders(asked.evidence)
-    secrets: dict[str, MixingSecret] = {}
+    secrets: dict[str, Secret] = {}
     outcome = _Outcome()
     for folder in folders:
         try:
@@ -103,7 +105,7 @@ def _folders(place: Path) -> list[Path]:
     return inside or [place]
 
 
-def _one(folder: Path, asked: Score, secrets: dict[str, MixingSecret], outcome: _Outcome) -> None:
+def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outcome) -> None:
     """Judge one attack, show what came out and keep it."""
     if not (folder / "evidence.json").is_file() and (folder / "failed.json").is_file():
         attack, error = _failed(folder / "failed.json")
@@ -154,13 +156,13 @@ def _write(path: Path, described: dict[str, Any]) -> None:
     print(f"All figures are in {path}.")
 
 
-def _rows(attack: str, claim: Reconstruction, secret: MixingSecret) -> list[Row]:
-    """Put the truth above the guess, for the best, the middling and the worst."""
+def _rows(attack: str, claim: Reconstruction, secret: Secret) -> list[Row]:
+    """Put the original above the guess, for the best, the median and the worst."""
     rows = []
-    for kind, exhibits in gallery(claim, secret).items():
-        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in exhibits]
-        rows.append(Row(f"{attack}, {kind}: truth", [each.truth for each in exhibits]))
-        rows.append(Row("guess", [each.guess for each in exhibits], captions))
+    for kind, examples in gallery(claim, secret).items():
+        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in examples]
+        rows.append(Row(f"{attack}, {kind}: original", [each.truth for each in examples]))
+        rows.append(Row("guess", [each.guess for each in examples], captions))
     return [row for row in rows if row.tiles]
 
 

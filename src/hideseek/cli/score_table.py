@@ -9,9 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from hideseek.records import Evidence
+from hideseek.records.result import Note
+from hideseek.report.sentences import note as sentence
+from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
-from hideseek.score.metrics import METRICS
 
 WIDE = 120  # columns that all baselines need
 WIDTH = 160  # columns, where the output is not a terminal
@@ -24,14 +26,14 @@ def show(attack: str, evidence: Evidence, judgement: Judgement) -> None:
     screen.print(f"[bold]{escape(attack)}[/bold] ({cost})", highlight=False)
     if not evidence.claims:
         screen.print("It claims nothing, so there is nothing to score.")
-    for number in sorted({score.claim for score in judgement.scores}):
-        scores = [score for score in judgement.scores if score.claim == number]
+    for number in sorted({score.number for score in judgement.scores}):
+        scores = [score for score in judgement.scores if score.number == number]
         screen.print(_table(scores, screen.width >= WIDE))
         for note in _notes(scores):
             screen.print(note, highlight=False)
     reasons: dict[str, list[str]] = {}
-    for metric, reason in judgement.skipped.items():
-        reasons.setdefault(reason, []).append(metric)
+    for skipped in judgement.skipped:
+        reasons.setdefault(skipped.reason, []).append(skipped.metric)
     for reason, metrics in reasons.items():
         screen.print(f"Without {escape(', '.join(metrics))}: {escape(reason)}", highlight=False)
 
@@ -49,17 +51,16 @@ def console() -> Console:
 def _table(scores: list[Score], wide: bool) -> Table:
     """Draw the scores of one claim beside all baselines, or beside the best where the terminal is narrow."""
     baselines = list(dict.fromkeys(baseline for score in scores for baseline in score.baselines)) if wide else []
-    kind = METRICS[scores[0].metric].of.__name__
     counts = " or ".join(f"{count:,}" for count in sorted({len(score.values) for score in scores}))
-    title = f"{kind} of {counts}; the attacker wants ↑ high, ↓ low"
+    title = f"{scores[0].claim} of {counts}; the attacker wants ↑ high, ↓ low"
     table = Table(title=title, title_justify="left", title_style="", header_style="", box=box.SIMPLE_HEAD)
     table.add_column("metric", no_wrap=True)
     table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
     for baseline in baselines or ["best baseline"]:
-        table.add_column(baseline, justify="right", max_width=12)
+        table.add_column(baseline, justify="right", max_width=13)
     table.add_column("verdict")
     for score in scores:
-        metric = METRICS[score.metric]
+        metric = CLAIMS[score.claim].metrics[score.metric]
         found = score.interval
         limits = f"[{_number(found.low, metric.unit)}, {_number(found.high, metric.unit)}]"
         unit = f", {metric.unit}" if metric.unit else ""
@@ -103,8 +104,8 @@ def _verdict(score: Score) -> str:
 
 def _notes(scores: Iterable[Score]) -> list[str]:
     """Give each note once, with the metrics that it is about."""
-    about: dict[str, list[str]] = {}
+    about: dict[Note, list[str]] = {}
     for score in scores:
         for note in score.notes:
             about.setdefault(note, []).append(score.metric)
-    return [f"{escape(', '.join(metrics))}: {escape(note)}." for note, metrics in about.items()]
+    return [f"{escape(', '.join(metrics))}: {escape(sentence(note))}" for note, metrics in about.items()]

@@ -20,10 +20,10 @@ from hideseek.report import Row, contact_sheet
 class Show:
     """Draw some rows of a release on a contact sheet: the encodings, their absolute values, the labels."""
 
-    release: Annotated[Path, tyro.conf.Positional]
+    release: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The folder that `hideseek hide` wrote."""
-    out: Path | None = None
-    """The picture to write; by default DIR.png beside the folder."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: DIR.png)")] = None
+    """The picture to write."""
     count: int = 8
     """How many rows to draw."""
 
@@ -54,9 +54,9 @@ def release_sheet(release: EncodedRelease, count: int) -> Image.Image:
 
 
 def _label(label: Sequence[float], names: Sequence[str]) -> str:
-    """Give the two heaviest classes of a mixed label."""
-    heaviest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
-    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in heaviest if label[i] > 0)
+    """Give the two largest entries of a mixed label."""
+    largest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
+    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in largest if label[i] > 0)
 
 
 def _flat(scheme: dict[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def load(address: str, *, size: Size | None = None, channels: int | None = None,
 def _load_patches(place: Address, size: tuple[int, int] | None, channels: int | None) -> Samples:
     """Cut public patches from the images at the inner address, which gets the options that are not for patches."""
     if size is None:
-        raise BadInput("patches: needs a size; pass --size (size=…), that of the private images.")
+        raise BadInput("patches: needs a size; give the size of the private images.")
     if place.target.startswith("patches:"):
         raise BadInput("patches of patches make no sense; name the images themselves after patches:.")
     numbers = {key: _number(key, place.options[key]) for key in _PATCH_OPTIONS if key in place.options}

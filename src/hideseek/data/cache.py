@@ -18,7 +18,7 @@ def cache_folder() -> Path:
 
 
 def keep(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an .npz file, uncompressed so that they can be mapped; nobody ever sees half of it."""
+    """Write arrays to an .npz file, uncompressed so that they can be mapped; a reader never sees half of the file."""
     with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:

@@ -33,7 +33,7 @@ PHOTO_COUNTS = {"train": 300, "test": 75}  # of each class
 _SHORTER_SIDE = 288  # a picture is scaled to this, so that a patch shows a piece of something
 _TEST_BAND = 64  # rows in the middle of a picture, with a patch side left out above and below
 _STRIDE = 8
-_LIVELY = 0.7  # the share of patches, those with most contrast, that is drawn from
+_KEPT = 0.7  # the share of patches, those with most contrast, that is drawn from
 
 
 def load_faces(split: str) -> Samples:
@@ -66,8 +66,8 @@ def _patches(file: str, split: str) -> NDArray[np.uint8]:
     windows = np.concatenate([_windows(picture[:, start:stop]) for start, stop in bands])
     contrast = windows.std(axis=(2, 3)).mean(axis=1)
     count = PHOTO_COUNTS[split]
-    lively = np.sort(np.argsort(-contrast, kind="stable")[: max(count, int(_LIVELY * len(windows)))])
-    return windows[lively[np.arange(count) * len(lively) // count]]
+    kept = np.sort(np.argsort(-contrast, kind="stable")[: max(count, int(_KEPT * len(windows)))])
+    return windows[kept[np.arange(count) * len(kept) // count]]
 
 
 def _windows(band: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -140,8 +140,8 @@ def _decode_all(listing: _Listing, size: tuple[int, int] | None, channels: int |
 def _two_sizes(listing: _Listing, row: int, first: NDArray[np.uint8], other: NDArray[np.uint8]) -> str:
     one, two = (f"{image.shape[2]}×{image.shape[1]}" for image in (first, other))
     return (
-        f"{listing.name(0)} has {one} pixels and {listing.name(row)} has {two}; pass --size (size=…) to bring all"
-        f" images to one size, or ?side=… inside patches:."
+        f"{listing.name(0)} has {one} pixels and {listing.name(row)} has {two}; give one size for all images,"
+        " or ?side=… inside patches:."
     )
 
 

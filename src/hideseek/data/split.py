@@ -25,7 +25,7 @@ def split_dirichlet(samples: Samples, parties: int, alpha: float, chance: Random
 
     Gamma variates divided by their sum are Dirichlet; party j gets the members of a class, in random order, between
     the shares p_1 + … + p_(j−1) and p_1 + … + p_j.
-    Deviation: draws that leave a party with nothing are repeated, so proportions are conditional on nobody being empty.
+    Deviation: draws that leave a party with nothing are repeated, so the law is that of p given that no party is empty.
     """
     _check_parties(samples, parties)
     if not 0 < alpha < math.inf:
@@ -74,7 +74,7 @@ def _deal(samples: Samples, owner: Int[Tensor, " n"], parties: int) -> list[Samp
 
 
 def _ids(samples: Samples) -> Int[Tensor, " n"]:
-    """Give the class of each image, the heaviest of a soft label."""
+    """Give the class of each image, the largest entry of a soft label."""
     if samples.labels.shape[1] == 0:
         raise BadInput("images without labels cannot be split by class; load them with labels or split them evenly.")
     return samples.labels.argmax(1)

@@ -1,4 +1,4 @@
-"""Hiding: what a release is made by. A new scheme is one file and one line here."""
+"""Hiding: how releases are made. A new mechanism is one file in encoders/; a scheme of it is one line here."""
 
 from hideseek.hide.encoders.augmented import Augmented
 from hideseek.hide.encoders.base import RecipeEncoder
@@ -17,6 +17,7 @@ ENCODERS: dict[str, RecipeEncoder] = {
     "laplace": Laplace(),
     "singularized-mixup": SingularizedMixup(),
     # "Evaluating gradient inversion attacks and defenses" (Huang et al. 2021), A.3: the same mechanisms, its settings.
+    # Its InstaHide with k = 4 equals instahide-inside, and the list of schemes says so.
     "intra-instahide": InstaHide(k=4, largest=0.65),
     "intra-instahide-6": InstaHide(k=6, largest=0.65),
     "intra-mixup": Mixup(k=4, largest=0.65),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 from hideseek.chance import Randomness, secure
 from hideseek.learn.batches import shared_seed
@@ -15,12 +15,9 @@ from hideseek.models import build
 from hideseek.records import MixingEncoder, Samples
 from hideseek.train.checkpoint import Checkpoints
 from hideseek.train.fit import fit
-from hideseek.train.loop import Batches
 from hideseek.train.trained import Trained, class_names
 from hideseek.train.training import Training
 from hideseek.train.worker import this_worker, torch_seed
-
-B = TypeVar("B", bound=Batches)
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Learnt:
 
 
 def learn(
-    source: Source[B],
+    source: Source[Any],
     model: str,
     training: Training,
     *,

@@ -10,8 +10,8 @@ class Absolute(nn.Module):
     """Take the absolute value of every pixel.
 
     InstaHide's mask is a coin flip for each pixel, so |σ ∘ x| = |x| holds all that an encoding tells (footnote 2): a
-    network need not learn that signs mean nothing. What helps who learns helps who attacks: every published attack on
-    InstaHide begins with the same step.
+    network need not learn that signs mean nothing. The step helps an attacker too: every published attack on InstaHide
+    begins with it.
     """
 
     def forward(self, images: Tensor) -> Tensor:

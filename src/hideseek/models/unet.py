@@ -17,7 +17,7 @@ class UNet(nn.Module):
     of 4B, 2B and B channels; a 1×1 convolution ends it. ReLUs throughout.
     Deviation: the appendix names a DoubleConv and no more. Here it is twice a 3×3 convolution with padding and ReLU,
     without BatchNorm, which it does not mention. Sides that are not multiples of 8 are continued by their last
-    pixels, and what comes out is cut. The output is left as it is: its user clamps it, who knows the range.
+    pixels, and what comes out is cut. The output is not clamped: the caller knows the range of the images.
     """
 
     def __init__(self, channels: int, width: int = 48) -> None:

@@ -14,7 +14,7 @@ from hideseek.records.result import Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
-from hideseek.score.curves import written
+from hideseek.score.curve_points import written
 from hideseek.score.ground_truth import made_for
 from hideseek.score.item_labels import item_labels
 from hideseek.score.metric import Metric, Scores

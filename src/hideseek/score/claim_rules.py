@@ -58,7 +58,7 @@ class ClaimRules:
     decisive: Mapping[str, Harm]
     """The metrics that a verdict may rest on, chosen before any audit, and how bad it is if one beats its baseline."""
     curves: Callable[[Any, Secret], tuple[Curve, ...]]
-    """Gives the lines to draw; see `no_curves`."""
+    """Gives the lines to draw, none where there is nothing to compare; see `no_curves`."""
     examples: Callable[[Any, Release, Secret], list[Shown]]
     """Gives the pictures to show; see `no_examples`."""
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
-from hideseek.score.comparing import best
 from hideseek.score.ground_truth import HUGE, candidates, fitted, match_guesses, raw_pair
+from hideseek.score.image_scores import best
 from hideseek.similarity import correlation
 
 Kind = Literal["best", "median", "worst"]

@@ -10,10 +10,10 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput, no_such
 from hideseek.records import Claim, Evidence
 from hideseek.records.secret import Secret
+from hideseek.score.against_baselines import CHANCE, compared
 from hideseek.score.checks import check_finite
 from hideseek.score.claim_rules import ClaimRules
 from hideseek.score.claims import CLAIMS
-from hideseek.score.comparison import CHANCE, compared
 from hideseek.score.judgement import Judgement, Score, Skipped, to_json
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.metrics import by_name

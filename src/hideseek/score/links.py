@@ -21,7 +21,7 @@ from hideseek.records.result import Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
-from hideseek.score.curves import POINTS, written
+from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.item_labels import item_labels
 from hideseek.score.membership import roc
@@ -97,8 +97,11 @@ def tpr_at_fpr(false_alarms: float, claim: Links, secret: Secret) -> Scores:
 
 
 def curves(claim: Links, secret: Secret) -> tuple[Curve, ...]:
-    """Draw how many pairs with a common image are found, by how many others are taken for such: the ROC curve."""
-    false, true = (rate.numpy() for rate in roc(claim.scores.double(), sharing(claim, secret)))
+    """Draw the ROC curve: how many pairs with a common image are found, by how many others are taken for such."""
+    shares = sharing(claim, secret)
+    if shares.all() or not shares.any():
+        return ()
+    false, true = (rate.numpy() for rate in roc(claim.scores.double(), shares))
     least = 1 / max(1, len(claim.scores))
     x = np.geomspace(max(least, 1e-4), 1, POINTS)
     y = true[np.searchsorted(false, x, side="right") - 1]  # the largest rate that the false alarms allow

@@ -14,8 +14,8 @@ from hideseek.models.lpips import SMALLEST, Backbone, Lpips, enlarged, load_lpip
 from hideseek.records import Reconstruction
 from hideseek.records.result import Note, NoteKind
 from hideseek.records.secret import Secret
-from hideseek.score.comparing import best, must_be_pictures
 from hideseek.score.ground_truth import subjects
+from hideseek.score.image_scores import best, must_be_pictures
 from hideseek.score.metric import Metric, Scores
 
 PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the baselines need four times as many more
@@ -57,7 +57,7 @@ def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: Secret
     if not given.is_file() and not heads.is_file():
         size = {"alex": 230, "vgg": 530}[backbone]
         return f"its weights, {size} MB, are not on this machine: ask for lpips-{backbone} by name to fetch them."
-    comparisons = claim.images.shape[0] * (secret.holds(claim.about[:1]).shape[1] if claim.of == "items" else 1)
+    comparisons = claim.images.shape[0] * (secret.holds(claim.about[:1].long()).shape[1] if claim.of == "items" else 1)
     if device().type == "cpu" and comparisons > PATIENCE[backbone]:
         return (
             f"it takes long for {comparisons:,} comparisons on a processor: ask for lpips-{backbone} by name to run it."

@@ -6,20 +6,20 @@ from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.progress import track
 from hideseek.records import EncodedRelease, PublicImagesFound, Release
 from hideseek.records.result import Curve, Harm, Note, NoteKind
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_within, of_mixing
 from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is
-from hideseek.score.curves import POINTS, written
+from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.metric import Metric, Scores
+from hideseek.score.search_results import all_found, found, hit, hit_by_chance, places, rank, search_space
 
 MOST = 1 << 26  # public images: an order of more would not fit into memory
 EXAMPLES = 4  # rows to show
@@ -49,73 +49,13 @@ def baselines(claim: PublicImagesFound, secret: Secret, chance: Randomness) -> I
     yield Baseline("random order", replace(claim, candidates=drawn), drawn=True)
 
 
-def places(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, "queries k_public"]:
-    """Give the place of each of a row's public images in the answer, 1 the likeliest; 0 where it was not kept."""
-    truth = of_mixing(secret).public_sources[claim.rows.long()]
-    if not truth.shape[1]:
-        raise BadInput("no public images were mixed into this release.")
-    found = torch.zeros(truth.shape, dtype=torch.int64)
-    kept = claim.candidates.shape[1]
-    if kept:
-        for rows in track(blocks(len(truth), kept), "scoring"):
-            for column, image in enumerate(truth[rows].T):
-                same = claim.candidates[rows] == image[:, None]
-                found[rows, column] = torch.where(same.any(1), 1 + same.int().argmax(1), 0)
-    return found
-
-
-def hit(most: int, claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Tell whether at least one of the row's public images is among the first `most` answers (InstaHide §5.3)."""
-    where = places(claim, secret)
-    return ((where > 0) & (where <= most)).any(1).double()
-
-
-def hit_by_chance(most: int, claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Give the chance that one of k public images is among the first m of N: 1 − C(N − k, m) / C(N, m)."""
-    count = of_mixing(secret).public_sources.shape[1]
-    looked = torch.arange(min(most, claim.candidates.shape[1], claim.among), dtype=torch.float64)
-    missed = (1 - count / (claim.among - looked)).clamp_min(0).prod()
-    return (1 - missed).expand(len(claim.rows))
-
-
-def found(claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Give the share of the row's k_public public images that are among the first k_public answers."""
-    return _first(claim, secret).mean(1)
-
-
-def all_found(claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Tell whether the first k_public answers are the row's public images."""
-    return _first(claim, secret).amin(1)
-
-
-def _first(claim: PublicImagesFound, secret: Secret) -> Float[Tensor, "queries k_public"]:
-    where = places(claim, secret)
-    return ((where > 0) & (where <= where.shape[1])).double()
-
-
-def rank(claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Give the mean rank of the row's public images; one that was not kept counts as the middle of all the rest."""
-    where = places(claim, secret).double()
-    return torch.where(where > 0, where, (claim.candidates.shape[1] + 1 + claim.among) / 2).mean(1)
-
-
-def search_space(claim: PublicImagesFound, secret: Secret) -> Scores:
-    """Give the share of the public set that must be kept, going down the answer, to have all of the row's images.
-
-    Braverman's measure of how far a search shrinks; 1 where the answer ends before.
-    """
-    where = places(claim, secret)
-    last = torch.where(where > 0, where, claim.among).amax(1)
-    return last.double() / claim.among
-
-
 def curves(claim: PublicImagesFound, secret: Secret) -> tuple[Curve, ...]:
     """Draw how often one of a row's public images is among the first m; at random: 1 − C(N − k, m) / C(N, m)."""
+    kept, count = claim.candidates.shape[1], of_mixing(secret).public_sources.shape[1]
+    if not len(claim.rows) or not kept or not count:
+        return ()
     where = places(claim, secret)
     first = torch.where(where > 0, where, claim.among + 1).amin(1).numpy()
-    kept, count = claim.candidates.shape[1], where.shape[1]
-    if not kept or not len(first):
-        return ()
     x = np.unique(np.geomspace(1, kept, POINTS).round().astype(int))
     missed = np.cumprod(1 - count / np.maximum(claim.among - np.arange(claim.among), count))
     return (
@@ -134,9 +74,9 @@ def curves(claim: PublicImagesFound, secret: Secret) -> tuple[Curve, ...]:
 def examples(claim: PublicImagesFound, release: Release, secret: Secret) -> list[Shown]:
     """Show rows whose public images were found, or the first ones where none were."""
     public = release.public if isinstance(release, EncodedRelease) else None
-    if public is None or not claim.candidates.shape[1]:
-        return []
     mixing = of_mixing(secret)
+    if public is None or not claim.candidates.shape[1] or not mixing.public_sources.shape[1]:
+        return []
     first = (places(claim, secret) == 1).any(1)
     order = torch.cat([first.nonzero()[:, 0], (~first).nonzero()[:, 0]])[:EXAMPLES]
     shown = []

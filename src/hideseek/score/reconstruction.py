@@ -22,10 +22,10 @@ from hideseek.score.baseline_images import (
 )
 from hideseek.score.checks import ADVICE, check_shape, check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
-from hideseek.score.comparing import LIMIT, Compare, Images, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.gallery import gallery, usual_item
 from hideseek.score.ground_truth import Matched, candidates, match_guesses, subjects
 from hideseek.score.identification import by_chance, re_identified
+from hideseek.score.image_scores import LIMIT, Compare, Images, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
 
 RECOVERED = 0.9  # the correlation with the truth from which anybody would say that it is the same picture

@@ -7,7 +7,6 @@ from math import comb
 import numpy as np
 import pytest
 import torch
-from hideseek.score.claims import CLAIMS
 from numpy.typing import NDArray
 
 from hideseek.audit.findings.figures import LEVEL, broke, conclusive, decisive_metrics, figures, harm
@@ -16,6 +15,7 @@ from hideseek.hide import Mixup
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Figure, Harm, Range
+from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import _p_value
 from hideseek.score.judge import judge
 from toys import images

@@ -233,7 +233,7 @@ def test_a_mask_alone_is_there_for_studies() -> None:
 
 
 def test_public_images_must_be_there_and_fit() -> None:
-    with pytest.raises(BadInput, match="name a public set"):
+    with pytest.raises(BadInput, match="give it a public set"):
         ENCODERS["instahide-cross"].hide(toys.images(8), None, seeded(0))
     with pytest.raises(BadInput, match=r"8×8 with 1 channel .* 7×5 with 3 channels"):
         ENCODERS["instahide-cross"].hide(toys.images(8), toys.images(8, channels=1, height=8, width=8), seeded(0))

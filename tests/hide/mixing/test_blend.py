@@ -29,7 +29,7 @@ def blended(
     bits = chance.bits(rows * channels, height * width).view(rows, channels, -1) if mask else None
     out = chance.normals(rows, channels, height, width) if noisy else torch.full((rows, *private.shape), torch.nan)
     noise = Noise("sphere", 1.0, torch.ones(rows)) if noisy else None
-    recipe = Recipe(Mixup(), sources, weights, others, masked=mask, noise=noise)
+    recipe = Recipe(Mixup(), sources, weights, others, noise=noise)
     if way == "kernel":
         by_kernel(private, public)(out, recipe, bits, None)
     else:

@@ -1,4 +1,4 @@
-"""Who meets whom, and with what weights: against brute force, with stated error rates."""
+"""Which images are mixed, and with what weights: against brute force, with stated error rates."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ ERROR = 1e-6
 
 
 @pytest.mark.parametrize(("count", "k"), [(2, 2), (4, 4), (6, 6), (9, 9), (13, 7), (100, 6), (3000, 4), (5, 1)])
-def test_partners_are_permutations_that_never_meet(count: int, k: int) -> None:
+def test_partners_are_permutations_that_never_clash(count: int, k: int) -> None:
     sources = partners(count, k, seeded(0))
     assert torch.equal(sources[:, 0], torch.arange(count))
     assert torch.equal(sources.sort(0).values, torch.arange(count)[:, None].expand(count, k))
@@ -85,7 +85,7 @@ def test_coefficients_have_their_law(law: Law, k: int, largest: float, private: 
 
 
 @pytest.mark.parametrize(("k", "share"), [(2, 0.46), (4, 0.97)])
-def test_how_many_draws_meet_the_bound(k: int, share: float) -> None:
+def test_how_many_draws_keep_to_the_bound(k: int, share: float) -> None:
     free = coefficients(100_000, k, seeded(5))
     assert float((free.max(1).values <= 0.65).double().mean()) == pytest.approx(share, abs=0.01)
 

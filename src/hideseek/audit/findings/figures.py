@@ -6,7 +6,6 @@ from hideseek.records.result import Figure, Harm, Range
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
-from hideseek.score.metrics import METRICS
 
 LEVEL = 0.025  # the chance to call a scheme broken that is not: one end of a 95 % interval, over all its attacks
 
@@ -32,7 +31,7 @@ def _harm(score: Score) -> Harm:
 
 
 def _figure(score: Score, level: float) -> Figure:
-    metric, advantage, harm = METRICS[score.metric], score.advantage, _harm(score)
+    metric, advantage, harm = CLAIMS[score.claim].metrics[score.metric], score.advantage, _harm(score)
     significant = advantage is not None and advantage.count >= FEWEST and advantage.p_value <= level
     return Figure(
         metric=score.metric,

@@ -80,11 +80,11 @@ class InstaHide(MaskedEncoder, mechanism="instahide"):
     k: int = 4
     """How many images are mixed into a row."""
     k_private: int | None = None
-    """How many of them are private, the others being public; None: all."""
+    """How many of them are private, the others public; None: all."""
     largest: float = 0.65
     """c1, the largest weight that one image may have."""
     private_share: float = 0.3
-    """c2, the least that the weights of the private images sum to (where all are private, they sum to 1)."""
+    """c2, the least that the weights of the private images sum to."""
     law: Law = "uniform"
     """The law of the weights before they are normalised."""
 

@@ -22,7 +22,7 @@ class Laplace(RecipeEncoder, mechanism="laplace"):
     """Add Laplace noise to every pixel: x̃_i = (1 − α) x_i + e with E‖e‖₁ = E‖α x_j‖₁ (InstaHide §5.2 b).
 
     A Laplace variable of scale b has E|e| = b, so b = α · E‖x‖₁ / d. It is estimated from the private images unless it
-    is given, and is then public as part of the scheme. Labels stay as they are: noise hides them from nobody.
+    is given, and is then public as part of the scheme. Labels stay as they are: noise does not hide them.
     """
 
     alpha: float = 0.5

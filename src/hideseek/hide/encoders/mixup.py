@@ -25,7 +25,7 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     k: int = 2
     """How many images are mixed into a row."""
     k_private: int | None = None
-    """How many of them are private, the others being public; None: all."""
+    """How many of them are private, the others public; None: all."""
     largest: float = 1.0
     """c1, the largest weight that one image may have."""
     law: Law = "uniform"

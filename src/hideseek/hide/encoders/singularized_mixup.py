@@ -105,9 +105,9 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
     alpha: float = 0.65
     """The largest weight that one image may have."""
     tau: float = 1e-2
-    """The signal-to-noise ratio that one row may have; not used where a radius is given."""
+    """The signal-to-noise ratio that a row may have, unless a radius is given."""
     radius: float | None = None
-    """r, the length of the noise; None: from tau and the images."""
+    """r, the length of the noise; None: it follows from tau."""
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.alpha < 1:

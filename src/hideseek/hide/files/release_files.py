@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from blake3 import blake3
 
 from hideseek.chance import Randomness
+from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
-from hideseek.files import content, need_space, new_file, new_folder
+from hideseek.files import need_space, new_file, new_folder
 from hideseek.hide.files.release_checks import (
     FORMAT,
     Revealed,
@@ -69,7 +69,7 @@ def write_release(
             "shape": list(private.shape),
             "classes": list(private.classes) or private.labels.shape[1],
             "normalisation": asdict(private.normalisation),
-            "public": used and {"images": len(used), "blake3": digest(used)},
+            "public": used and {"images": len(used), "blake3": images_digest(used)},
             "reproducible": chance.reproducible,
             **({"seed": chance.seed} if chance.reproducible else {}),
             "shards": shards,
@@ -78,15 +78,6 @@ def write_release(
         with new_file(partial / "release.json") as file:
             file.write(text)
         keeper.finish(hashlib.sha256(text).hexdigest())
-
-
-def digest(samples: Samples) -> str:
-    """Give a checksum of images as they are used: of what is stored and how it is scaled."""
-    total = blake3()
-    for part in (samples.scale, samples.shift, *samples.images.split(1024)):
-        total.update(str((part.dtype, tuple(part.shape))).encode())
-        total.update(content(part.cpu().numpy()))
-    return total.hexdigest()
 
 
 def read_release(folder: Path) -> EncodedRelease:
@@ -141,7 +132,7 @@ def with_public(release: EncodedRelease, folder: Path, public: Samples) -> Encod
         )
     if public.normalisation != release.encoded.normalisation:
         raise BadInput("the public images are normalised otherwise than the release: use its own constants.")
-    if digest(public) != used["blake3"]:
+    if images_digest(public) != used["blake3"]:
         raise BadInput(
             f"these are not the {used['images']:,} public images that were mixed into {folder}: name the same set, at"
             " the same size."

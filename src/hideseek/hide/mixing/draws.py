@@ -45,14 +45,14 @@ def _differing(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int
     while len(clashes):
         rows = np.union1d(clashes, chance.integers(count, 8 * width + 8).numpy())
         if len(rows) == count:
-            return _dealt(earlier, chance)
+            return _assigned(earlier, chance)
         drawn[rows] = drawn[rows[chance.permutation(len(rows)).numpy()]]  # they trade, until none clashes
         clashes = rows[(earlier[:, rows] == drawn[rows]).any(0)]
     return drawn
 
 
-def _dealt(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
-    """Deal the images of a small set so that no row clashes: the cheapest assignment at random costs.
+def _assigned(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
+    """Assign the images of a small set so that no row clashes: the cheapest assignment at random costs.
 
     In a small set chance alone may take forever; an assignment without a clash always exists (Hall's theorem).
     """

@@ -25,9 +25,9 @@ class Geometry:
     """The name in files, as a part of a scheme."""
 
     shift: float = 0.0
-    """Move by up to this share of the side, in each direction."""
+    """Move images by up to this share of the side, in each direction."""
     crop: float = 1.0
-    """Keep at least this share of the side, and enlarge what is kept."""
+    """Keep at least this share of the side, enlarged."""
     rotation: float = 0.0
     """Turn by up to so many degrees, either way."""
     flip: bool = False

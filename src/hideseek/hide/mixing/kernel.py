@@ -77,7 +77,8 @@ def _offset(  # pragma: no cover (compiled)
 def _store(total: Matrix, out: Matrix, mask: NDArray[np.uint8]) -> None:  # pragma: no cover (compiled)
     """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set.
 
-    The compiler makes one vector instruction of each step for the eight pixels of a byte.
+    The compiler makes vector instructions of the eight steps. Stores that pass the cache by, in LLVM written by hand,
+    were 8 % faster (median of 16 comparisons of benchmarks/encode.py's rows, from −9 to 16 %): not worth their code.
     """
     values, bits = total.view(np.uint32), out.view(np.uint32)
     whole = len(out) // 8

@@ -31,26 +31,26 @@ def query_encoder(
 
     def encode(images: Samples) -> Float[Tensor, "n c h w"]:
         nonlocal scheme
-        hosts = images if pool is None else pool
-        check_shapes(images, hosts, "pool")
+        members = images if pool is None else pool
+        check_shapes(images, members, "pool")
         check_shapes(images, public, "public")
         partners = joined(images, public) if others is None else others
         out = torch.empty(len(images), *images.shape, device=images.images.device)
-        for start in range(0, len(images), len(hosts)):
-            queries = torch.arange(start, min(start + len(hosts), len(images)))
-            recipe = scheme.recipe(hosts, public, chance)
+        for start in range(0, len(images), len(members)):
+            queries = torch.arange(start, min(start + len(members), len(images)))
+            recipe = scheme.recipe(members, public, chance)
             scheme = recipe.scheme  # what it estimated from the pool, it need not estimate again
-            places = queries if pool is None else chance.permutation(len(hosts))[: len(queries)]
-            part = _for_queries(recipe.rows(places), queries, len(hosts))
+            places = queries if pool is None else chance.permutation(len(members))[: len(queries)]
+            part = _for_queries(recipe.rows(places), queries, len(members))
             follow(part, images, partners, chance, out[start : start + len(queries)])
         return out
 
     return encode
 
 
-def _for_queries(recipe: Recipe, queries: Int[Tensor, " n"], hosts: int) -> Recipe:
-    """Put the queries in the first place; all other images come from one table: the hosts, then the public images."""
-    partners = torch.cat([recipe.sources[:, 1:], recipe.public_sources + hosts], dim=1)
+def _for_queries(recipe: Recipe, queries: Int[Tensor, " n"], members: int) -> Recipe:
+    """Put the queries in the first place; all other images come from one table: the members, then the public ones."""
+    partners = torch.cat([recipe.sources[:, 1:], recipe.public_sources + members], dim=1)
     labels = None if recipe.label_weights is None else recipe.label_weights[:, :1]
     return replace(recipe, sources=queries[:, None], public_sources=partners, label_weights=labels)
 

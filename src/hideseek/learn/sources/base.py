@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
 import torch
-from blake3 import blake3
 from torch import nn
 
 from hideseek.chance import Randomness
-from hideseek.files import content
+from hideseek.data.digests import fingerprint
 from hideseek.records import MixingEncoder, Samples
 from hideseek.train.loop import Batches
 from hideseek.train.training import Training
@@ -76,11 +75,3 @@ def suited(samples: Samples, scheme: MixingEncoder | None = None) -> str:
     if min(samples.shape[1:]) < 8:
         return "classifier"
     return "small-resnet-absolute" if scheme is not None and scheme.masked else "small-resnet"
-
-
-def fingerprint(samples: Samples) -> str:
-    """Tell sets apart by their size, labels and a few of their images, without reading all of them."""
-    total = blake3(repr((len(samples), samples.shape)).encode())
-    for part in (samples.labels, samples.pixels(slice(None, None, max(1, len(samples) // 64)))):
-        total.update(content(part.cpu().numpy()))
-    return total.hexdigest()

@@ -9,8 +9,9 @@ from typing import Self, TypeVar
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.data.digests import fingerprint
 from hideseek.learn.batches import epoch_streams, full_batches, reopened
-from hideseek.learn.sources.base import Source, fingerprint
+from hideseek.learn.sources.base import Source
 from hideseek.records import MixingEncoder, Samples
 from hideseek.train.training import Training
 from hideseek.train.worker import Worker

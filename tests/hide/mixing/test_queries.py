@@ -1,44 +1,19 @@
-"""Encodings for those who train on the fly, and for those who ask."""
+"""Encoding the images that a model is asked about."""
 
 import numpy as np
 import pytest
 import torch
 
 import toys
-from hideseek.chance import secure, seeded
+from hideseek.chance import secure
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup
-from hideseek.hide.encoders.base import joined
+from hideseek.hide import Augmented, InstaHide, Laplace, Mixup
+from hideseek.hide.mixing.queries import joined
 from hideseek.records import Samples
 
 
-@pytest.mark.parametrize("name", ENCODERS)
-def test_pieces_are_whole(name: str) -> None:
-    private, public = toys.images(50), toys.images(30, seed=1)
-    pieces = list(ENCODERS[name].encodings(private, public, secure(), 16))
-    assert [len(piece) for piece in pieces] == [16, 16, 16, 2]
-    labels = torch.cat([piece.labels for piece in pieces])
-    images = torch.cat([piece.images for piece in pieces])
-    assert images.shape == private.images.shape
-    assert images.isfinite().all()
-    mass = labels.sum(1)
-    least = {"mixup-cross": 0.0, "instahide-cross": 0.3}.get(name, 1.0)  # public images have no labels
-    assert (mass > least - 1e-5).all()
-    assert (mass < 1 + 1e-5).all()
-    assert labels.sum(0).min() > (1 if "cross" in name else 5)  # of ten images each: every class is in it
-
-
-def test_pieces_are_what_hide_makes() -> None:
-    """In one piece, the same stream gives the same rows."""
-    private = toys.images(40)
-    release, _ = InstaHide().hide(private, None, seeded(3))
-    (piece,) = InstaHide().encodings(private, None, seeded(3), 40)
-    torch.testing.assert_close(piece.images, release.encoded.images)
-    torch.testing.assert_close(piece.labels, release.encoded.labels)
-
-
-def test_a_question_is_an_image_with_partners_from_the_pool() -> None:
-    """Without a mask, least squares over image and pool finds weights that sum to one, and no other question."""
+def test_a_query_is_an_image_with_partners_from_the_pool() -> None:
+    """Without a mask, least squares over image and pool finds weights that sum to one, and of no other query."""
     images, pool = toys.images(6, 1, 8, 8, stored=False), toys.images(20, 1, 8, 8, stored=False, seed=1)
     encoded = Mixup(k=4).queries(pool, None, secure())(images)
     table = torch.cat([images.images, pool.images]).flatten(1).double().numpy()
@@ -50,7 +25,7 @@ def test_a_question_is_an_image_with_partners_from_the_pool() -> None:
     assert ((partners > 1e-4).sum(1) == 3).all()
 
 
-def test_a_question_takes_public_images_too() -> None:
+def test_a_query_takes_public_images_too() -> None:
     images, pool = toys.images(6, 1, 8, 8, stored=False), toys.images(20, 1, 8, 8, seed=1)
     public = toys.images(10, 1, 8, 8, seed=2)
     encoded = InstaHide(k=4, k_private=2).queries(pool, public, secure())(images)
@@ -62,12 +37,12 @@ def test_a_question_takes_public_images_too() -> None:
     assert ((weights[:, 26:] > 1e-4).sum(1) == 2).all()
 
 
-def test_more_questions_than_the_pool_has_images() -> None:
+def test_more_queries_than_the_pool_has_images() -> None:
     encode = InstaHide(k=4).queries(toys.images(5), None, secure())
     assert encode(toys.images(12, seed=2)).isfinite().all()
 
 
-def test_questions_without_a_pool_are_each_others_partners() -> None:
+def test_queries_without_a_pool_are_each_others_partners() -> None:
     images = toys.images(9, 1, 8, 8, stored=False)
     encoded = Mixup(k=3).queries(None, None, secure())(images)
     table = images.images.flatten(1).double().numpy()
@@ -82,7 +57,7 @@ def test_noise_alone_needs_no_pool() -> None:
     torch.testing.assert_close(encoded, 0.75 * image.images, atol=1e-3, rtol=0)
 
 
-def test_moved_questions() -> None:
+def test_moved_queries() -> None:
     encoded = Augmented().queries(toys.images(8), None, secure())(toys.images(3, seed=1))
     assert encoded.shape == (3, 3, 7, 5)
 
@@ -96,7 +71,7 @@ def test_joined_keeps_bytes_and_values() -> None:
     torch.testing.assert_close(mixed.pixels(), both.pixels())
 
 
-def test_questions_of_another_size_are_refused() -> None:
+def test_queries_of_another_size_are_refused() -> None:
     encode = InstaHide(k=4).queries(toys.images(8), None, secure())
     with pytest.raises(BadInput, match="pool images"):
         encode(toys.images(3, height=9))

@@ -1,0 +1,109 @@
+"""The options of `hideseek learn`, in groups."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from tyro.conf import FlagCreatePairsOff, arg
+
+from hideseek.hide import ENCODERS
+from hideseek.learn import PrivateSGD
+from hideseek.models import MODELS
+from hideseek.records import MixingEncoder
+from hideseek.train.recipes import RECIPES
+
+UNDESCRIBED = arg(help="")  # a group of options that its title explains
+AUTO = "auto"  # the recipe that goes by the number of images
+
+
+@dataclass(frozen=True)
+class Vanilla:
+    """Plain training, nothing hidden."""
+
+
+METHODS: dict[str, MixingEncoder | PrivateSGD | Vanilla] = {
+    "vanilla": Vanilla(),
+    **ENCODERS,
+    "dp-sgd": PrivateSGD(),
+}
+
+S = TypeVar("S", bound=MixingEncoder | PrivateSGD | Vanilla)
+
+
+def _unset(metavar: str) -> Any:
+    """Describe an option that is left out by default, without a default in its help."""
+    return arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """What to train on and to test with."""
+
+    release: Annotated[Path | None, _unset("DIR")] = None
+    """Train on the release that `hideseek hide` wrote here."""
+    data: Annotated[str | None, _unset("ADDRESS")] = None
+    """Train on these: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    public: Annotated[str | None, _unset("ADDRESS")] = None
+    """Public images to mix in; patches:ADDRESS cuts patches from them."""
+    test: Annotated[str | None, _unset("ADDRESS")] = None
+    """Test on these images after every epoch, such as mnist?split=test."""
+    features: Annotated[str | None, _unset("NAME")] = None
+    """Train on features: of efficientnet-lite0, or of a model's file."""
+    size: Annotated[int | None, _unset("PIXELS")] = None
+    """Resize and centre-crop every image to this side."""
+    channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
+    """Make every image grey (1) or RGB (3)."""
+    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
+    """Normalise by channel, by image, or none."""
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train; what is left out goes by the recipe."""
+
+    model: Annotated[str | None, _unset("NAME")] = None
+    """The network; left out, a small one that suits images and scheme."""
+    recipe: Annotated[str, arg(metavar="NAME")] = AUTO
+    """Train as a paper did, or by the number of images."""
+    epochs: Annotated[int | None, _unset("N")] = None
+    """Passes over the images; the schedule is stretched to fit."""
+    batch: Annotated[int | None, _unset("N")] = None
+    """Images a step."""
+    rate: Annotated[float | None, _unset("RATE")] = None
+    """The first learning rate."""
+    augment: Annotated[Literal[True, False] | None, _unset("BOOL")] = None
+    """Shift and mirror images at random (True), or do not (False)."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How the run is kept and repeated."""
+
+    resume: Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")] = False
+    """Continue what was begun in the folder."""
+    checkpoint_every: Annotated[float, arg(metavar="SEC")] = 30.0
+    """Seconds between two checkpoints."""
+    seed: Annotated[int | None, _unset("N")] = None
+    """For studies only: draw everything from this number, keys too."""
+
+
+@dataclass(frozen=True)
+class Learn(Generic[S]):
+    """Train a model on a release, or on images that a scheme hides anew for every epoch.
+
+    The options of a scheme: --scheme NAME --help. On several GPUs: torchrun -m hideseek learn …
+    """
+
+    out: Annotated[Path, arg(metavar="DIR", help_behavior_hint="(required)")]
+    """The folder to write: the model, its metrics and a curve."""
+    scheme: Annotated[S, UNDESCRIBED]
+    images: Annotated[ImageOptions, UNDESCRIBED] = field(default_factory=ImageOptions)
+    training: Annotated[TrainingOptions, UNDESCRIBED] = field(default_factory=TrainingOptions)
+    run: Annotated[RunOptions, UNDESCRIBED] = field(default_factory=RunOptions)
+
+
+def lists() -> str:
+    """List what options may name."""
+    named: dict[str, Iterable[str]] = {"Schemes": METHODS, "Models": MODELS, "Recipes": (AUTO, *RECIPES)}
+    return "\n".join(f"- {title}: {', '.join(names)}." for title, names in named.items())

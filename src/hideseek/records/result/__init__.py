@@ -1,0 +1,54 @@
+"""What an audit finds, all of it: the content of result.json, and all that a report is made from.
+
+It holds figures and facts, no sentence and no image. Sentences are made by report/sentences; pictures are files beside
+it, named by their panels. Reports are passed around.
+"""
+
+from hideseek.records.result.attacks import AttackResult, Exhibit, Failure, FailureKind, Outcome, Panel, Proof, WeakCase
+from hideseek.records.result.audits import (
+    FORMAT,
+    DatasetSummary,
+    Flag,
+    FlagKind,
+    Provenance,
+    Result,
+    Stage,
+    StepKey,
+    StepKind,
+    Threat,
+)
+from hideseek.records.result.figures import Curve, Figure, Harm, Note, NoteKind, Range
+from hideseek.records.result.schemes import Accuracy, Advice, NoAccuracy, NoAccuracyKind, SchemeResult, Verdict
+
+__all__ = [
+    "FORMAT",
+    "Accuracy",
+    "Advice",
+    "AttackResult",
+    "Curve",
+    "DatasetSummary",
+    "Exhibit",
+    "Failure",
+    "FailureKind",
+    "Figure",
+    "Flag",
+    "FlagKind",
+    "Harm",
+    "NoAccuracy",
+    "NoAccuracyKind",
+    "Note",
+    "NoteKind",
+    "Outcome",
+    "Panel",
+    "Proof",
+    "Provenance",
+    "Range",
+    "Result",
+    "SchemeResult",
+    "Stage",
+    "StepKey",
+    "StepKind",
+    "Threat",
+    "Verdict",
+    "WeakCase",
+]

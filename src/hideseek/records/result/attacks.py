@@ -1,0 +1,133 @@
+"""What became of an attack: its outcome, its proofs, its figures and pictures, or why there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from hideseek.records.refusal import Refusal
+from hideseek.records.release import Contents
+from hideseek.records.result.figures import Curve, Figure, Harm
+
+
+class Outcome(StrEnum):
+    """What became of an attack, or of a scheme against an attacker; in the order in which people want to read."""
+
+    BROKEN = "broken"
+    """A decisive figure beats its baseline."""
+    RESISTED = "resisted"
+    """Attacks ran, and none did."""
+    WITHHELD = "withheld"
+    """The attack did not pass its proofs."""
+    FAILED = "failed"
+    """It did not run to its end, or could not be judged."""
+    NOT_APPLICABLE = "not applicable"
+
+    @property
+    def rank(self) -> int:
+        """Give its place in the order, from 0."""
+        return list(Outcome).index(self)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture: a file in the audit's folder `pictures`; a private one is blurred unless its owner says otherwise."""
+
+    label: str
+    file: str
+    private: bool
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Pictures to look at side by side, and how the attack did on them: `metric` of image or row `number`."""
+
+    kind: Literal["best", "median", "worst", "example"]
+    subject: str
+    """What the number is of: image, row."""
+    number: int
+    metric: str
+    value: float
+    unit: str
+    panels: tuple[Panel, ...]
+
+
+class FailureKind(StrEnum):
+    """Why an attack, a proof or a measurement did not come to an end."""
+
+    TIME_LIMIT = "time-limit"
+    """It was stopped after `seconds`."""
+    NO_TIME = "no-time"
+    """The budget left no time for it; it needs `seconds` at least."""
+    ERROR = "error"
+    """It raised an error: `text`."""
+    REFUSED = "refused"
+    """It said what it lacks: `text`."""
+    TOO_FEW_IMAGES = "too-few-images"
+    """Too few images could be judged for any figure to beat a baseline."""
+    NOTHING_JUDGED = "nothing-judged"
+    """Nothing that it claims could be judged."""
+    NO_WEAK_CASE = "no-weak-case"
+    """No weak case could be made for it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why something did not come to an end."""
+
+    kind: FailureKind
+    text: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class WeakCase:
+    """What an attack must break before it is believed: a scheme that hides next to nothing, of the owner's images."""
+
+    mechanism: str
+    images: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether an attack does what it must before it is believed: break a weak case, be at chance on noise."""
+
+    kind: Literal["weak case", "noise"]
+    passed: bool
+    case: WeakCase | None = None
+    figures: tuple[Figure, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """One attack on one scheme."""
+
+    attack: str
+    summary: str
+    source: str
+    """The paper, and what is ours."""
+    threat: str
+    """The weakest attacker who can run it."""
+    contents: Contents
+    """What the attacker saw."""
+    given: tuple[str, ...]
+    """The withheld fields of the release that he was given."""
+    outcome: Outcome
+    harm: Harm
+    settings: dict[str, Any]
+    allowed: float
+    """Seconds that it was given."""
+    seconds: float
+    memory: int
+    refusal: Refusal | None = None
+    """Why it does not apply."""
+    failure: Failure | None = None
+    """Why it failed."""
+    figures: tuple[Figure, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    remarks: dict[str, Any] = field(default_factory=dict)

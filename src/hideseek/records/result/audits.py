@@ -1,0 +1,134 @@
+"""An audit as a whole: who attacks, what was done, what to distrust, where figures come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Final, Literal
+
+from hideseek.records.result.schemes import Accuracy, NoAccuracy, SchemeResult
+
+FORMAT: Final = 2
+
+
+@dataclass(frozen=True)
+class Threat:
+    """A kind of attacker, by the withheld fields of a release that he is given."""
+
+    name: str
+    title: str
+    """An attacker who …"""
+    knows: str
+    """What he knows, as a list of things."""
+    gives: tuple[str, ...] = ()
+
+    def covers(self, other: Threat) -> bool:
+        """Tell whether this attacker knows all that another one does."""
+        return set(other.gives) <= set(self.gives)
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """A set of images, in numbers."""
+
+    address: str
+    images: int
+    shape: tuple[int, int, int]
+    classes: int
+    normalisation: str
+    overlap: int = 0
+    """How many of them are private images too."""
+
+
+class StepKind(StrEnum):
+    """A kind of step of an audit."""
+
+    ACCURACY = "accuracy"
+    HIDE = "hide"
+    ATTACK = "attack"
+    ADVICE = "advice"
+
+
+@dataclass(frozen=True)
+class StepKey:
+    """Names a step: its kind, the scheme, and the attack, where there are any."""
+
+    kind: StepKind
+    scheme: str = ""
+    attack: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of the audit: what it was expected to take, and took, in seconds."""
+
+    key: StepKey
+    expected: float
+    took: float | None = None
+    left_out: bool = False
+
+
+class FlagKind(StrEnum):
+    """A reason to distrust a part of the audit."""
+
+    REPRODUCIBLE = "reproducible"
+    OVERLAP = "overlap"
+    FEW_IMAGES = "few images"
+    NOTHING_LEARNT = "nothing learnt"
+    EFFECTIVE_VALUE = "effective value"
+    FAILED = "failed"
+    WITHHELD = "withheld"
+    WEAKER_BEATS_STRONGER = "weaker beats stronger"
+    NOT_SIGNIFICANT = "not significant"
+    UNDER_BASELINE = "under its baseline"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A reason to distrust a part of the audit, the part that it is about, and the facts that a sentence needs."""
+
+    kind: FlagKind
+    scheme: str = ""
+    """Empty: the whole audit."""
+    attack: str = ""
+    facts: dict[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the figures come from."""
+
+    started: str
+    seconds: float
+    command: str
+    versions: dict[str, str]
+    commit: str
+    machine: str
+    cores: int
+    memory: int
+    device: str
+    seed: int | None
+    budget: float
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An audit, whole."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of all records in it
+
+    format: Literal[2]
+    private: DatasetSummary
+    public: DatasetSummary | None
+    own: DatasetSummary | None
+    trained_on: DatasetSummary | None
+    """What accuracies are of; None where none were measured, and `why_no_accuracy` says why."""
+    why_no_accuracy: NoAccuracy | None
+    tested_on: int
+    vanilla: Accuracy | None
+    threats: tuple[Threat, ...]
+    schemes: tuple[SchemeResult, ...]
+    plan: tuple[Stage, ...]
+    flags: tuple[Flag, ...]
+    provenance: Provenance

@@ -1,0 +1,101 @@
+"""What became of a scheme: verdicts, advice, accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from hideseek.records.encoder import Bound, Change, Effective, Known
+from hideseek.records.refusal import Refusal
+from hideseek.records.result.attacks import AttackResult, Failure, Outcome
+from hideseek.records.result.figures import Range
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit says of a scheme against one kind of attacker."""
+
+    threat: str
+    outcome: Outcome
+    by: str
+    """The attack that did most harm, or came nearest; empty where none ran."""
+    broke: tuple[str, ...] = ()
+    """The attacks that broke it, the worst first."""
+    resisted: tuple[str, ...] = ()
+    """The attacks that ran and did not."""
+    missing: tuple[str, ...] = ()
+    """The attacks that failed or were withheld."""
+    seconds: float = 0.0
+    """What the attacks took that it resisted."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change, and what was measured that speaks for or against it."""
+
+    change: Change
+    attack: str
+    helps: bool | None
+    """Whether the attack no longer beat its baseline after the change; None where nothing was measured."""
+    refusal: Refusal | None = None
+    """Why the attack does not apply after the change."""
+    failure: Failure | None = None
+    """Why it could not be measured."""
+    metric: str = ""
+    unit: str = ""
+    before: Range | None = None
+    after: Range | None = None
+    baseline: float | None = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How well a model does that was trained on what was hidden, or on the images themselves."""
+
+    accuracy: Range
+    model: str
+    epochs: int
+    steps: int
+    seconds: float
+
+
+class NoAccuracyKind(StrEnum):
+    """Why accuracies were not measured."""
+
+    NOT_ASKED = "not-asked"
+    NO_LABELS = "no-labels"
+    ONE_CLASS = "one-class"
+    TOO_FEW_IMAGES = "too-few-images"
+    UNREADABLE_LABELS = "unreadable-labels"
+    NO_TIME = "no-time"
+
+
+@dataclass(frozen=True)
+class NoAccuracy:
+    """Why accuracies were not measured; `text` is what reading the labels said."""
+
+    kind: NoAccuracyKind
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class SchemeResult:
+    """One scheme: what it costs, and what it leaks."""
+
+    name: str
+    summary: str
+    mechanism: str
+    parameters: dict[str, Any]
+    rounds: int
+    items: int
+    """Rows or updates that are shared."""
+    accuracy: Accuracy | None
+    lost: float | None
+    """Accuracy of vanilla training less that of this scheme."""
+    verdicts: tuple[Verdict, ...]
+    attacks: tuple[AttackResult, ...]
+    known: tuple[Known, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    effective: tuple[Effective, ...] = ()
+    bound: Bound | None = None

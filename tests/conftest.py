@@ -1,0 +1,37 @@
+"""What all tests share.
+
+They compute on one thread each, and several run side by side: two threads that wait for each other are many times
+slower on a busy machine.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+EPOCHS = 4  # of a training in an audit
+
+
+@pytest.fixture
+def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let audits train for a few epochs, however much time there is."""
+    from hideseek.train.training import Training, automatic
+
+    def few(rows: int) -> Training:
+        return replace(automatic(rows), epochs=EPOCHS)
+
+    for place in ("hideseek.audit.utility", "hideseek.audit.planning.plan"):
+        monkeypatch.setattr(f"{place}.automatic", few)
+
+
+@pytest.fixture(scope="module")
+def without_lpips() -> Iterator[None]:
+    """Let audits judge without LPIPS, whose weights lie with the data: it takes long, and tests/score has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HIDESEEK_DATA", raising=False)
+        yield

@@ -1,0 +1,60 @@
+"""Weak cases, which a working attack must break, and stronger settings, which are advised."""
+
+import pytest
+
+import toys
+from hideseek.chance import seeded
+from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
+from hideseek.hide.encoders.singularized_mixup import spread
+from hideseek.records import ChangeKind, Encoder
+
+IMAGES = toys.images(40, stored=False)
+
+
+def weak(scheme: Encoder) -> list[Encoder]:
+    return list(scheme.weak_cases(IMAGES, seeded(0)))
+
+
+def test_weak_cases_mix_two_images_under_a_mask_and_without() -> None:
+    masked = InstaHide(k=2, largest=0.9, private_share=0.0)
+    with_public = InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+    assert weak(InstaHide(k=4)) == weak(PairInstaHide()) == [masked, Mixup(k=2)]
+    assert weak(InstaHide(k=4, k_private=2)) == [with_public, Mixup(k=2, k_private=1)]
+    assert weak(Mixup(k=6)) == weak(Augmented(Mixup(k=4))) == [Mixup(k=2)]
+    assert weak(Mixup(k=6, k_private=3)) == [Mixup(k=2, k_private=1)]
+
+
+def test_weak_cases_have_hardly_any_noise() -> None:
+    assert weak(Laplace(alpha=0.9)) == [Laplace(alpha=0.01)]
+    (short,) = weak(SingularizedMixup(tau=1e-6))
+    assert isinstance(short, SingularizedMixup)
+    assert short.radius == pytest.approx(0.01 * spread(IMAGES, seeded(5)).distance, rel=0.1)
+
+
+def test_schemes_that_share_weak_cases_share_their_name() -> None:
+    by_kind: dict[str, list[Encoder]] = {}
+    for name, scheme in ENCODERS.items():
+        for each in (scheme, Augmented(scheme)):
+            assert by_kind.setdefault(each.weak_kind, weak(each)) == weak(each), name
+
+
+def test_stronger_settings_are_of_the_scheme_itself() -> None:
+    """Fewer rounds where there are several, more noise where there is some, else another scheme; movements stay."""
+    scheme = Augmented(SingularizedMixup(tau=1e-2))
+    (fewer, same, once), (noisier, changed, rounds) = scheme.stronger(5)
+    assert (fewer.kind, fewer.before, fewer.after) == (ChangeKind.FEWER_ROUNDS, 5, 1)
+    assert (same, once) == (scheme, 1)
+    assert (noisier.kind, noisier.parameter, noisier.after) == (ChangeKind.MORE_NOISE, "tau", 1e-4)
+    assert (changed, rounds) == (Augmented(SingularizedMixup(tau=1e-4)), 5)
+    ((_, longer, _),) = SingularizedMixup(radius=2.0).stronger(1)
+    assert longer == SingularizedMixup(radius=20.0)
+    ((_, halved, _),) = Laplace(alpha=0.5, scale=1.0).stronger(1)
+    assert halved == Laplace(alpha=0.75)
+
+
+@pytest.mark.parametrize("scheme", [Mixup(), InstaHide(), PairInstaHide(), Augmented(InstaHide())])
+def test_where_no_setting_hides_another_scheme_is_advised_with_its_cost(scheme: Encoder) -> None:
+    ((change, other, rounds),) = scheme.stronger(1)
+    assert (change.kind, change.scheme, rounds) == (ChangeKind.OTHER_SCHEME, "singularized-mixup", 1)
+    assert other == SingularizedMixup(tau=1e-4)
+    assert "12.3 of 85.3 %" in change.cost

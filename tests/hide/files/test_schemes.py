@@ -1,0 +1,43 @@
+"""Schemes as JSON and back."""
+
+import json
+
+import pytest
+
+from hideseek.errors import BadInput
+from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, Laplace
+from hideseek.hide.files.schemes import from_json, to_json
+from hideseek.records import Encoder
+
+ALL = {**ENCODERS, "augmented": Augmented(ENCODERS["instahide-cross"])}
+
+
+def test_schemes_survive_json() -> None:
+    seen = set()
+    for scheme in ALL.values():
+        described = json.loads(json.dumps(to_json(scheme)))
+        assert from_json(described) == scheme
+        seen.add(described["mechanism"])
+    assert seen == {name for name, kind in Encoder.mechanisms.items() if kind.__module__.startswith("hideseek.hide.")}
+
+
+def test_parts_of_a_scheme_are_nested() -> None:
+    scheme = Augmented(Laplace(alpha=0.25), Geometry(flip=True))
+    assert to_json(scheme) == {
+        "mechanism": "augmented",
+        "scheme": {"mechanism": "laplace", "alpha": 0.25, "scale": None},
+        "geometry": {"mechanism": "geometry", "shift": 0.0, "crop": 1.0, "rotation": 0.0, "flip": True},
+    }
+
+
+def test_whole_numbers_are_read_where_any_number_may_be() -> None:
+    described = {**to_json(InstaHide()), "largest": 1}
+    scheme = from_json(described)
+    assert isinstance(scheme, InstaHide)
+    assert type(scheme.largest) is float
+
+
+@pytest.mark.parametrize("described", [None, 5, {}, {"mechanism": "geometry"}, to_json(Geometry())])
+def test_what_is_no_scheme_is_refused(described: object) -> None:
+    with pytest.raises(BadInput, match="unknown here"):
+        from_json(described)
