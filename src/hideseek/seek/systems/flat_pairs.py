@@ -85,7 +85,7 @@ def exact_weights(
 def exact_weights_work(count: int) -> float:
     """Count the guesses of the weights of so many images: small systems that are solved, and pairs that judge them."""
     solving = 10 * count * LOOKUP
-    judging = max(DRAWN_FROM) * (count * DOUBLE + 4 * TOUCH)
+    judging = max(DRAWN_FROM) * (count * DOUBLE + 3 * TOUCH)
     return len(DRAWN_FROM) * (TRIES * (solving + judging) + 20 * CALL)
 
 
