@@ -3,9 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.fft import dctn
-from scipy.sparse import csr_array
-from sklearn.covariance import ledoit_wolf
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -14,7 +11,7 @@ from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, SingularizedMixu
 from hideseek.records import EncodedRelease, MixingEncoder, Reason, Reconstruction, Refused, Samples
 from hideseek.seek.rows.linear_inversion import LinearInversion, pixel_range
 from hideseek.seek.run import run
-from hideseek.seek.systems import least_squares, linear_system
+from hideseek.seek.systems import linear_system
 from hideseek.seek.systems.image_prior import Prior, prior_of
 from hideseek.similarity import correlation, snr
 from toys import images
@@ -97,26 +94,6 @@ def test_exact_is_numpy_s_least_squares(rounds: int) -> None:
     expected = np.linalg.lstsq(dense(release), rows)[0]
     guess = guessed(LinearInversion(), release).flatten(1).numpy()
     np.testing.assert_allclose(guess, expected, atol=1e-3 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(("k", "rounds"), [(2, 1), (3, 1), (2, 3)])
-def test_all_three_solvers_against_the_formula(k: int, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = dense(released(Mixup(k=k), images(25), rounds=rounds))
-    right = np.random.default_rng(0).standard_normal((25 * rounds, 6))
-    penalties = np.array([1e-3, 1e-2, 1e-2, 0.1, 1.0, 1e3])
-    expected = np.stack(
-        [
-            np.linalg.solve(matrix.T @ matrix + p * np.eye(25), matrix.T @ y)
-            for p, y in zip(penalties, right.T, strict=True)
-        ],
-        axis=1,
-    )
-    sparse = csr_array(matrix)
-    np.testing.assert_allclose(least_squares.ridge(sparse)(right, penalties), expected, atol=1e-9)
-    np.testing.assert_allclose(least_squares._eliminated(sparse)(right, penalties), expected, atol=1e-9)
-    monkeypatch.setattr(least_squares, "DENSE", 1)
-    np.testing.assert_allclose(least_squares._descended(sparse, right, penalties), expected, atol=1e-5)
-    assert np.isfinite(least_squares._descended(sparse, np.zeros_like(right), penalties)).all()
 
 
 def test_blocks_of_pixels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,39 +186,6 @@ def covariance_of(prior: Prior) -> np.ndarray:
     np.testing.assert_allclose(prior.components(basis), np.eye(len(basis)), atol=1e-12)
     covariance: np.ndarray = basis.T @ np.diag(prior.variances) @ basis
     return covariance
-
-
-def test_the_prior_against_ledoit_and_wolf() -> None:
-    """Shrunk towards independent cosine components of decorrelated channels, by scikit-learn's own count."""
-    own = normalise(load("photos"), "channel").take(slice(0, 400))
-    own = Samples(own.pixels()[:, :, 8:13, 8:12].contiguous(), own.labels)
-    values = own.pixels().double().numpy()
-    values -= values.mean(0)
-    colours = np.linalg.eigh(np.einsum("nchw,ndhw->cd", values, values))[1]
-    cosines = dctn(np.einsum("cd,nchw->ndhw", colours, values), axes=(2, 3), norm="ortho").reshape(400, -1)
-    scale = cosines.std(0)
-    shrunk, share = ledoit_wolf(cosines / scale, assume_centered=True)
-    assert 0.1 < share < 0.95
-    expected = shrunk * np.outer(scale, scale)
-    prior = prior_of(own)
-    got = covariance_of(prior)
-    back = dctn(np.einsum("cd,ncij->ndij", colours, np.eye(60).reshape(60, 3, 5, 4)), axes=(2, 3), norm="ortho")
-    turn = back.reshape(60, 60)  # row p: the cosine components of pixel p
-    np.testing.assert_allclose(turn.T @ got @ turn, expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(prior.mean, own.pixels().double().mean(0).flatten().numpy(), atol=1e-12)
-
-
-def test_large_images_and_features_have_priors_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = images(30, stored=False)
-    monkeypatch.setattr("hideseek.seek.systems.image_prior.FULL", 10)
-    simple = prior_of(own)
-    assert simple.vectors is None
-    variance = (own.pixels().flatten(1).double().numpy() - simple.mean).var(0).sum()
-    assert float(simple.variances.sum()) == pytest.approx(variance)
-    covariance_of(simple)
-    features = prior_of(images(30, 40, 1, 1, stored=False))
-    assert features.colours is None
-    covariance_of(features)
 
 
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-4])

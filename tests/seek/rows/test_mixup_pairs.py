@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional
@@ -14,7 +13,6 @@ from hideseek.score.matching import one_to_one
 from hideseek.score.membership import auc
 from hideseek.seek import run
 from hideseek.seek.rows.mixup_pairs import MixupPairs
-from hideseek.seek.systems.unmixing import unmix
 from releases import noise_like, photos
 
 
@@ -80,17 +78,3 @@ def test_groups_that_cannot_be_are_refused() -> None:
     release, _ = Mixup().hide(private, None, seeded(1))
     with pytest.raises(BadInput, match="two rows or more"):
         run(MixupPairs(members=1), release, seeded(1))
-
-
-def test_unmixing_solves_for_images_and_weights() -> None:
-    generator = np.random.default_rng(0)
-    images = generator.standard_normal((6, 40)).astype(np.float32)
-    weights = np.zeros((60, 6), np.float32)
-    for row in weights:
-        chosen = generator.choice(6, 2, replace=False)
-        row[chosen] = generator.dirichlet((2, 2))
-    rows = torch.from_numpy(weights @ images)
-    rough = torch.from_numpy(images + 0.4 * generator.standard_normal(images.shape).astype(np.float32))
-    solved, left = unmix(rows, rows, rough, k=2, steps=15)
-    np.testing.assert_allclose(solved.numpy(), images, atol=0.02)
-    assert left < 1e-4
