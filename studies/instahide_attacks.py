@@ -1,7 +1,7 @@
 """What InstaHide's paper says of attacks (Table 1, Figures 2, 6, 7, 8, Table 4, §9), measured: part of instahide.py.
 
 CIFAR-10 as the private set and 10,000 images of Tiny-ImageNet as the public one. Every attack sees the release alone;
-its evidence is judged afterwards, beside what an attacker without a clue would score.
+its evidence is judged afterwards, beside baselines that ignore the release.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,8 +33,9 @@ from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report import Row, contact_sheet
 from hideseek.score.judge import judge
 from hideseek.score.matching import one_to_one
-from hideseek.seek import run
-from hideseek.seek.networks.learned_search import cut
+from hideseek.seek import run, settings
+from hideseek.seek.networks.learned_search import Learned
+from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.demask import Demask
@@ -43,6 +44,9 @@ from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.signals.encoding_tests import statistics, statistics_names
+from hideseek.seek.signals.patches import cut
+from hideseek.seek.signals.plain_products import PlainProducts
+from hideseek.seek.signals.ssim_search import Ssim
 
 PUBLIC = 10_000
 TOPS = (1, 2, 5, 10, 20, 50, 100)
@@ -68,9 +72,8 @@ class Setting:
         private, public, patches = images(self.private, self.normalisation, self.first)
         mixed = (patches if self.crops else public) if self.scheme.images_per_row.public else None
         release, secret = self.scheme.hide(private, mixed, seeded(0), self.rounds)
-        given = {name: getattr(secret, name) for name in self.knows}
         seen = None if mixed is None else whole(private.normalisation) if self.crops else public
-        return replace(release, public=seen, **given), secret
+        return secret.reveal(replace(release, public=seen), self.knows), secret
 
 
 @cache
@@ -110,39 +113,43 @@ ATTACKS: dict[str, tuple[str, Setting, Attack[EncodedRelease], tuple[str, ...]]]
     "public images, plain inner products": (
         "table1",
         Setting(Mixup(k=4, k_private=1), 500, normalisation="image"),
-        PublicSearch("plain"),
+        PublicSearch(PlainProducts()),
         ("all-found", "found", "hit@1"),
     ),
     "demask": ("figure6", Setting(CROSS_6, 500), Demask(), ("wrong-signs", "wrong-signs-flipped")),
-    "distinguish": ("figure2", Setting(CROSS_4, 50, 400, knows=("sources",)), Distinguish(), ("accuracy",)),
+    "distinguish": ("figure2", Setting(CROSS_4, 50, 400, knows=("made_for",)), Distinguish(), ("accuracy",)),
     **{
         f"{strength}, {name}": ("figure7", setting, attack, ("fitted-ssim", "correlation", "re-identified"))
         for strength, search in (("stronger", False), ("weaker", True))
         for name, setting, attack in (
             (
                 "mixup",
-                Setting(MIXUP_6, 50, 50, knows=() if search else ("sources",)),
+                Setting(MIXUP_6, 50, 50, knows=() if search else ("made_for",)),
                 (AverageKnown, AverageSearch)[search](),
             ),
             (
                 "instahide, absolute values",
-                Setting(CROSS_6, 50, 50, knows=() if search else ("sources",)),
+                Setting(CROSS_6, 50, 50, knows=() if search else ("made_for",)),
                 (AverageKnown, AverageSearch)[search](),
             ),
             (
                 "instahide, demasked",
-                Setting(CROSS_6, 50, 50, knows=() if search else ("sources",)),
-                (AverageKnown, AverageSearch)[search](demask=True),
+                Setting(CROSS_6, 50, 50, knows=() if search else ("made_for",)),
+                (AverageKnown, AverageSearch)[search](signs=RestoreSigns()),
             ),
         )
     },
     **{
         f"search, {name}": ("figure8", setting, attack, ("hit@1", "hit@10", "hit@100"))
         for name, setting, attack in (
-            ("mixup, ssim", Setting(MIXUP_6, 500), PublicSearch("ssim", rows=50)),
-            ("instahide, demasked, ssim", Setting(CROSS_6, 500), PublicSearch("ssim", demask=True, rows=50)),
-            ("patches, demasked, ssim", Setting(CROSS_6, 500, crops=True), PublicSearch("ssim", demask=True, rows=50)),
-            ("patches, learned", Setting(CROSS_6, 500, crops=True), PublicSearch("learned", rows=50)),
+            ("mixup, ssim", Setting(MIXUP_6, 500), PublicSearch(Ssim(), rows=50)),
+            ("instahide, demasked, ssim", Setting(CROSS_6, 500), PublicSearch(Ssim(), RestoreSigns(), rows=50)),
+            (
+                "patches, demasked, ssim",
+                Setting(CROSS_6, 500, crops=True),
+                PublicSearch(Ssim(), RestoreSigns(), rows=50),
+            ),
+            ("patches, learned", Setting(CROSS_6, 500, crops=True), PublicSearch(Learned(), rows=50)),
             ("mixup, white", Setting(MIXUP_6, 500), PublicSearch(rows=50)),
             ("instahide, white squares", Setting(CROSS_6, 500), PublicSearch(rows=50)),
             ("patches, white squares", Setting(CROSS_6, 500, crops=True), PublicSearch(rows=50)),
@@ -176,7 +183,7 @@ def trials(scale: str) -> Iterator[Trial]:
                 key: value for key, value in asdict(setting).items() if key != "scheme" and (key, value) != ("first", 0)
             },
             "attack": type(attack).__name__,
-            **asdict(attack),  # type: ignore[call-overload]
+            **settings(attack),
             "seed": 0,
         }
         yield Trial(item, f"attack: {name}", described, partial(measured, name, setting, attack, metrics))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 HEAD = """# Attacks
 
 CIFAR-10 is private, 10,000 images of Tiny-ImageNet are public. Attacks see the release alone, and are judged
-afterwards: mean, 95 % interval, and in brackets what an attacker without a clue scores at best.
+afterwards: mean, 95 % interval, and in brackets the best baseline that ignores the release.
 """
 TABLE_1 = {
     "reused images, averages": ("each image in 200 rows (n = 50, T = 50), groups averaged, as in §2.1", "not secure"),
@@ -60,7 +60,7 @@ def table_1(ledger: Ledger, path: Path) -> str:
     heads = ["Mixup, k = 4", "paper", "SSIM", "PSNR (dB)", "correlation", "time"]
     parts = ["## Table 1: is Mixup secure?", table(heads, rows), "SSIM and PSNR are after the best affine fit."]
     if scores := result(ledger, "reused images").get("scores"):
-        parts[-1] += f" Two rows that share an image are told from others with an area of {scores['area']['mean']:.3f}."
+        parts[-1] += f" Two rows that share an image are told from others with an AUC of {scores['auc']['mean']:.3f}."
     if found := result(ledger, "public images"):
         scores = found["scores"]
         plain = result(ledger, "public images, plain inner products").get("scores", {})

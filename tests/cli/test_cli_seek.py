@@ -13,7 +13,7 @@ from PIL import Image
 from hideseek.chance import Randomness
 from hideseek.cli import main
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
-from hideseek.seek import ATTACKS
+from hideseek.seek import ATTACKS, VARIANTS
 from hideseek.seek.evidence_files import read_evidence
 
 Seek = Callable[..., tuple[int, str]]
@@ -73,8 +73,9 @@ def test_there_is_no_option_for_the_secret(hidden: Path, seek: Seek, tmp_path: P
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["seek"]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in ATTACKS)
-    for name in ATTACKS:
+    known = {**ATTACKS, **VARIANTS}
+    assert all(name in said for name in known)
+    for name in known:
         with pytest.raises(SystemExit) as stopped:
             main(["seek", name, "--help"])
         assert stopped.value.code == 0
@@ -94,13 +95,61 @@ def test_an_attack_that_needs_public_images_says_so(crossed: Path, seek: Seek, t
     assert not (tmp_path / "found").exists()
 
 
+@pytest.mark.parametrize(
+    ("attack", "options"),
+    [
+        ("average-known", ["hide with --give-away sources"]),
+        ("linear-inversion", ["hide with --give-away weights", "hide with --give-away sources"]),
+        ("linear-optimum", ["--own ADDRESS or --public ADDRESS"]),
+        ("distinguish", ["hide with more --rounds"]),
+    ],
+)
+def test_a_refusal_names_the_option_that_helps(hidden: Path, seek: Seek, attack: str, options: list[str]) -> None:
+    code, said = seek(attack, hidden)
+    assert code == 1
+    assert all(option in " ".join(said.split()) for option in options)
+
+
+def test_a_refusal_that_no_option_helps_is_left_as_it_is(hidden: Path, seek: Seek) -> None:
+    code, said = seek("demask", hidden)
+    assert code == 1
+    assert "this scheme flips no signs, so there is no mask to undo." in said
+
+
+def test_options_reach_the_parts_of_an_attack(tmp_path: Path, seek: Seek) -> None:
+    masked = ["hide", "instahide-inside", "--data", "faces", "--out", str(tmp_path / "masked"), "--seed", "1"]
+    assert main(masked) == 0
+    signs = ["--signs.rows", "32", "--signs.width", "2", "--queries", "2", "--own", "faces?split=test"]
+    code, said = seek("average-search-demasked", tmp_path / "masked", *signs)
+    assert code == 0, said
+    found = read_evidence(tmp_path / "found")
+    assert found.settings["queries"] == 2
+    assert found.settings["signs"] | {"rate": 0, "batch": 0} == {
+        "kind": "restore signs",
+        "rows": 32,
+        "width": 2,
+        "batch": 0,
+        "rate": 0,
+        "adversarial": 0.0,
+    }
+
+
+def test_all_attacks_are_those_without_variants(
+    hidden: Path, seek: Seek, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hideseek.cli.seek.ATTACKS", {"average-search": ATTACKS["average-search"], "broken": Broken()})
+    code, _ = seek("all", hidden)
+    assert code == 0
+    assert {path.name for path in (tmp_path / "found").iterdir()} == {"average-search", "broken"}
+
+
 def test_another_public_set_is_refused(crossed: Path, seek: Seek) -> None:
     code, said = seek("mixup-public", crossed, "--public", "faces")
     assert code == 1
     assert "not the 40 public images" in said
     code, said = seek("mixup-public", crossed, "--public", "faces?split=test", "--size", "20")
     assert code == 1
-    assert "give the --size that it was made with" in said
+    assert "load them at the size that it was made with" in said
 
 
 def test_the_right_public_set_is_taken(crossed: Path, seek: Seek, tmp_path: Path) -> None:

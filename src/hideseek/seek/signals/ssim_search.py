@@ -12,7 +12,7 @@ from hideseek.seek.refusals import too_small
 from hideseek.seek.signals.matched_filter import BestCandidates
 from hideseek.seek.signals.patches import shrunk
 from hideseek.seek.signals.public_similarity import PublicSimilarity, Ranking
-from hideseek.seek.work import structural_similarity
+from hideseek.seek.work import TOUCH, structural_similarity
 from hideseek.similarity import ssim
 
 BLOCK = 512  # images compared together
@@ -51,4 +51,5 @@ class Ssim(PublicSimilarity):
 
     def work(self, rows: int, task: Task) -> float:
         """Count a comparison for every row and image."""
-        return rows * task.public * structural_similarity(task.pixels)
+        values = (rows + task.public) * task.pixels
+        return rows * task.public * structural_similarity(task.pixels) + values * TOUCH

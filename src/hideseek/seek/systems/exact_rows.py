@@ -26,7 +26,7 @@ from hideseek.seek.systems.flat_pairs import (
 WEAKEST = 2  # images of an unconfirmed row that are put in doubt
 RUNNERS_UP = 50  # that are tried in the place of each
 PATIENT = 30  # times as many guesses where an image is missing
-UNCONFIRMED = 0.05  # of rows, or so, must be repaired
+UNCONFIRMED = 0.08  # of rows, or so, must be repaired
 
 
 def remaining_of(
@@ -41,9 +41,16 @@ def remaining_of(
 
 
 def exact_work(count: int, task: Task) -> float:
-    """Count what a row takes, with so many public images: one set of weights, and more where it must be repaired."""
-    weights, search = exact_weights_work(count), missing_one_work(task)
-    return weights + UNCONFIRMED * min(WEAKEST, count) * (RUNNERS_UP * weights + search)
+    """Count what a row takes, with so many public images: one set of weights, and more where it must be repaired.
+
+    Of several images, one may be wrong. Then others are tried in its place, for which half of the guesses cannot be
+    weights and are not judged; many more guesses follow where none will do, in about one case of three.
+    """
+    weights = exact_weights_work(count)
+    if count == 1:
+        return weights
+    repair = (RUNNERS_UP / 2 + PATIENT / 3) * weights + missing_one_work(task)
+    return weights + UNCONFIRMED * (1 + WEAKEST) / 2 * repair
 
 
 @dataclass(frozen=True)

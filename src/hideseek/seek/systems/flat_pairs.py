@@ -83,13 +83,10 @@ def exact_weights(
 
 
 def exact_weights_work(count: int) -> float:
-    """Count the guesses of the weights of so many images: small systems that are solved, and differences they explain.
-
-    Of weights that are drawn so, about one in 2^(count − 1) are all positive, and are looked at further.
-    """
-    solved = TRIES * (40 * LOOKUP if count > 1 else TOUCH)
-    judged = TRIES * 2.0 ** (1 - count) * max(DRAWN_FROM) * (count * DOUBLE + 4 * DOUBLE * TOUCH)
-    return len(DRAWN_FROM) * (solved + judged + 20 * CALL)
+    """Count the guesses of the weights of so many images: small systems that are solved, and pairs that judge them."""
+    solving = 10 * count * LOOKUP
+    judging = max(DRAWN_FROM) * (count * DOUBLE + 3 * TOUCH)
+    return len(DRAWN_FROM) * (TRIES * (solving + judging) + 20 * CALL)
 
 
 def missing_one_work(task: Task) -> float:

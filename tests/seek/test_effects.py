@@ -1,0 +1,137 @@
+"""The effect of every attack: it breaks one release and is at chance on another, judged by the figures that decide.
+
+As in Foolbox, one table has them all. Seeds are fixed, so a test cannot fail by chance; how sure a figure is, is said
+by its p-value, which is a thousandth or less where an attack has its effect, and more where there is nothing to find.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from hideseek.chance import seeded
+from hideseek.data import load, normalise
+from hideseek.hide import InstaHide, Laplace, Mixup, SingularizedMixup
+from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.claims import CLAIMS
+from hideseek.score.judge import judge
+from hideseek.seek import ATTACKS, VARIANTS, run
+from hideseek.seek.networks.learned_search import Learned
+from hideseek.seek.networks.restore_signs import RestoreSigns
+from releases import photos
+
+SURE = 1e-3
+Given = tuple[EncodedRelease, MixingSecret]
+
+
+def noise(effect: "Effect") -> Given:
+    """Noise in place of the rows."""
+    release, secret = hidden(effect.breaks, effect.images, effect.rounds)
+    return release.as_noise(seeded(5)), secret
+
+
+def drowned(effect: "Effect") -> Given:
+    """Singularized Mixup, with noise that is a hundred thousand times as long as images are apart."""
+    return hidden(SingularizedMixup(tau=1e-10), effect.images, effect.rounds)
+
+
+def unrelated(effect: "Effect") -> Given:
+    """Public images that were not mixed in."""
+    release, secret = hidden(effect.breaks, effect.images, effect.rounds)
+    assert release.public is not None
+    _, others = photos("channel", public=2 * len(release.public))
+    return replace(release, public=others.take(slice(len(release.public), None))), secret
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an attack breaks, by which figures, and where it finds nothing."""
+
+    breaks: MixingEncoder
+    figures: tuple[str, ...]
+    """Of those that decide, these beat their baselines."""
+    rounds: int = 6
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Smaller than by default, to be quick."""
+    images: str = "photos"
+    nothing_in: Callable[["Effect"], Given] = noise
+
+
+CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
+WEAK = InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+QUICK_SIGNS = RestoreSigns(rows=1600, width=4)
+EFFECTS = {
+    "mixup-pairs": Effect(Mixup(k=2), ("recovered", "auc"), settings={"seeds": 5}),
+    "mixup-public": Effect(Mixup(k=3, k_private=1), ("recovered", "re-identified", "hit@1"), 1, {"rows": 30}),
+    "braverman": Effect(CROSS, ("hit@1",), 4),
+    "demask": Effect(InstaHide(k=2), ("wrong-signs",), 2, {"rows": 800, "width": 4}, images="faces"),
+    "average-known": Effect(Mixup(k=2), ("re-identified",)),
+    "average-known-demasked": Effect(InstaHide(k=2), ("re-identified",), 8, {"signs": QUICK_SIGNS}, images="faces"),
+    "average-search": Effect(Mixup(k=2), ("re-identified", "auc"), 10, {"queries": 30}, images="faces"),
+    "average-search-demasked": Effect(
+        InstaHide(k=2), ("auc",), 8, {"queries": 30, "signs": QUICK_SIGNS}, images="faces"
+    ),
+    "public-search": Effect(CROSS, ("hit@1",), 2, nothing_in=unrelated),
+    "public-search-plain": Effect(MIXED, ("hit@1",), 8),
+    "public-search-ssim": Effect(MIXED, ("hit@1",), 1, images="faces"),
+    "public-search-ssim-demasked": Effect(WEAK, ("hit@1",), 4, {"signs": QUICK_SIGNS}, images="faces"),
+    "public-search-demasked": Effect(WEAK, ("hit@1",), 6, {"signs": QUICK_SIGNS}, images="faces"),
+    "public-search-learned": Effect(MIXED, ("hit@1",), 6, {"similarity": Learned(steps=50)}, images="small photos"),
+    "distinguish": Effect(
+        InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
+    ),
+    "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
+    "linear-optimum": Effect(Laplace(scale=0.5), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
+}
+
+
+@cache
+def private_and_public(kind: str) -> tuple[Samples, Samples]:
+    if kind == "faces":
+        both = normalise(load("faces", size=16), "channel")
+        return both.take(slice(0, 40)), both.take(slice(40, None))
+    private, public = photos("channel", public=600)
+    if kind == "small photos":
+        private, public = (replace(part, images=part.images[..., 8:24, 8:24]) for part in (private, public))
+    return private.take(slice(0, 40)), public
+
+
+def hidden(scheme: MixingEncoder, kind: str, rounds: int) -> Given:
+    """A release whose attacker knows everything that an attack may need."""
+    private, public = private_and_public(kind)
+    release, secret = scheme.hide(private, public if scheme.mixes_public else None, seeded(1), rounds)
+    return secret.reveal(replace(release, own=public), EncodedRelease.withheld), secret
+
+
+def attack(name: str) -> Attack[Any]:
+    chosen: Any = {**ATTACKS, **VARIANTS}[name]
+    return replace(chosen, **EFFECTS[name].settings)
+
+
+def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[str, float]:
+    """How likely each decisive figure would be if the attack were no better than the best baseline."""
+    evidence = run(attack(name), release, seeded(2))
+    decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
+    scores = judge(evidence, secret, seeded(3), decisive).scores
+    return {score.metric: 1.0 if score.advantage is None else score.advantage.p_value for score in scores}
+
+
+def test_the_table_has_every_attack() -> None:
+    assert set(EFFECTS) == {*ATTACKS, *VARIANTS}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_it_breaks_this(name: str) -> None:
+    effect = EFFECTS[name]
+    found = p_values(name, *hidden(effect.breaks, effect.images, effect.rounds))
+    assert all(found[figure] < SURE for figure in effect.figures), found
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_it_is_at_chance_on_that(name: str) -> None:
+    found = p_values(name, *EFFECTS[name].nothing_in(EFFECTS[name]))
+    assert found
+    assert all(value > SURE for value in found.values()), found
