@@ -245,7 +245,8 @@ class Plain(Attack[EncodedRelease]):
 def test_an_attack_need_not_plan() -> None:
     attack = Plain()
     assert attack.source == ""
-    assert attack.refuses(released("mixup")) is attack.work(TASKS[0]) is None
+    assert attack.refuses(released("mixup")) is None
+    assert attack.work(TASKS[0]) is None
     assert attack.within(0.0, TASKS[0]) is attack
 
 
