@@ -1,8 +1,8 @@
 """What Singularized Mixup's paper says of the linear attack (Table 1), measured: part of singularized.py.
 
-The weights and who met whom are known to the attacker. Beside the paper's attack by Adam stand the exact least squares
-that it walks towards, and the linear optimum (Wiener) of an attacker who also has images of the same kind. Images of
-mean zero: who answers with the mean image has about 0 dB, and who has less has found less than nothing.
+The weights and the images of every row are known to the attacker. Beside the paper's attack by Adam stand the exact
+least squares that it walks towards, and the linear optimum (Wiener) of an attacker who also has images of the same
+kind. Images have mean zero: the mean image as an answer has about 0 dB, and an answer below that is worse than it.
 """
 
 from collections.abc import Iterator

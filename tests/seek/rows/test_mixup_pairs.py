@@ -57,7 +57,7 @@ def test_noise_has_no_pairs_and_no_images() -> None:
     release, secret = Mixup(k=4).hide(private.take(slice(0, 30)), None, seeded(1), rounds=30)
     images, links = claims(replace(release, encoded=noise_like(release.encoded)), MixupPairs())
     assert likeness(images, secret).mean().abs() < 0.1
-    # 50 rows × 899 others, about 30,000 pairs without and 15,000 with a common image: the area of chance scatters by
+    # 50 rows × 899 others, about 30,000 pairs without and 15,000 with a common image: the AUC of chance scatters by
     # 0.003, and rows that are used again by a little more
     assert told_apart(links, secret) == pytest.approx(0.5, abs=0.02)
 

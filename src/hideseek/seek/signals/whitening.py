@@ -12,7 +12,7 @@ from hideseek.records import Samples
 
 CHUNK = 1024  # images whose spectrum is taken together
 _TINY = 1e-30  # where all images are blank
-_FLOOR = 1e-10  # of the largest variance: below is rounding
+_LEAST = 1e-10  # of the largest variance: below is rounding
 
 
 def cosines(size: int) -> Float[Tensor, "size size"]:
@@ -55,7 +55,7 @@ class Whitening:
         flat = torch.ones(channels, height, width, device=device)
         plain = cls(colours, flat, cosines(height).to(device), cosines(width).to(device))
         power = torch.stack([plain.spectrum(images.pixels(rows)).square().sum(0).double() for rows in chunks]).sum(0)
-        power = (power / len(images)).clamp_min(_FLOOR * power.max() / len(images) + _TINY)
+        power = (power / len(images)).clamp_min(_LEAST * power.max() / len(images) + _TINY)
         return cls(colours, power.sqrt().float(), plain.rows, plain.columns)
 
     def spectrum(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
