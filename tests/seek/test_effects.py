@@ -108,13 +108,8 @@ def hidden(scheme: MixingEncoder, kind: str, rounds: int) -> Given:
 
 def attack(name: str) -> Attack[Any]:
     chosen: Any = {**ATTACKS, **VARIANTS}[name]
-<<<<<<< HEAD
     given: Attack[Any] = replace(chosen, **EFFECTS[name].settings)
     return given
-=======
-    quick: Attack[Any] = replace(chosen, **EFFECTS[name].settings)
-    return quick
->>>>>>> area-B
 
 
 def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[str, float]:
