@@ -190,7 +190,7 @@ def _folder(place: Path, classes: tuple[str, ...], count: int) -> str:
     [
         (("one",), 12, "the one class"),
         ((".",), 12, "labels"),
-        (("ill", "well"), 5, "There are 10 private images"),
+        (("ill", "well"), 5, "judged by 10 images"),
     ],
     ids=["one class", "no labels", "ten images"],
 )

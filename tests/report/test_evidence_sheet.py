@@ -9,7 +9,18 @@ from PIL import Image
 from torch import Tensor
 
 from hideseek.chance import Randomness
-from hideseek.records import Claim, Contents, Evidence, Links, Masks, PublicImagesFound, Reconstruction, Release, Task
+from hideseek.records import (
+    Claim,
+    Contents,
+    Encoder,
+    Evidence,
+    Links,
+    Masks,
+    PublicImagesFound,
+    Reconstruction,
+    Release,
+    Task,
+)
 from hideseek.report import evidence_sheet as module
 from hideseek.report.contact_sheet import Row
 from hideseek.report.evidence_sheet import evidence_sheet
@@ -18,6 +29,10 @@ from hideseek.report.evidence_sheet import evidence_sheet
 @dataclass(frozen=True)
 class Shared(Release):
     pictures: Tensor | None
+
+    @property
+    def encoder(self) -> Encoder:
+        raise NotImplementedError
 
     def size(self) -> Task:
         raise NotImplementedError

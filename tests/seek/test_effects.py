@@ -108,8 +108,8 @@ def hidden(scheme: MixingEncoder, kind: str, rounds: int) -> Given:
 
 def attack(name: str) -> Attack[Any]:
     chosen: Any = {**ATTACKS, **VARIANTS}[name]
-    quick: Attack[Any] = replace(chosen, **EFFECTS[name].settings)
-    return quick
+    given: Attack[Any] = replace(chosen, **EFFECTS[name].settings)
+    return given
 
 
 def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[str, float]:

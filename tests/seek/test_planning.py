@@ -20,6 +20,8 @@ from hideseek.records import (
     Samples,
     Task,
 )
+from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, VARIANTS, describe, refusal, run, settings
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
@@ -65,11 +67,19 @@ def small(count: int, seed: int = 0) -> Samples:
 
 
 @cache
-def released(name: str, rounds: int = 8) -> EncodedRelease:
-    """A tiny release whose attacker knows everything that an attack may need."""
+def hidden(name: str, rounds: int) -> tuple[EncodedRelease, MixingSecret]:
     private, public, own = small(12), small(40, seed=1), small(40, seed=2)
     release, secret = SCHEMES[name].hide(private, public, seeded(0), rounds)
-    release = replace(release, public=public if name in CROSS else None, own=own)
+    return replace(release, public=public if name in CROSS else None, own=own), secret
+
+
+def truth(name: str, rounds: int = 8) -> MixingSecret:
+    return hidden(name, rounds)[1]
+
+
+def released(name: str, rounds: int = 8) -> EncodedRelease:
+    """A tiny release whose attacker knows everything that an attack may need."""
+    release, secret = hidden(name, rounds)
     return secret.reveal(release, EncodedRelease.withheld)
 
 
@@ -85,7 +95,10 @@ def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None
                 way(release, seeded(0))
             assert error.value.refusal == reason
         return
-    assert run(attack.within(0.0, release.size()), release, seeded(0)).claims
+    evidence = run(attack.within(0.0, release.size()), release, seeded(0))
+    kinds = {claim.name for claim in evidence.claims}
+    judged = {score.claim for score in judge(evidence, truth(scheme), seeded(0)).scores}
+    assert judged == kinds != set()  # all that it claims is about this release, and can be judged
 
 
 @pytest.mark.parametrize("scheme", ["mixup-cross", "instahide-cross"])

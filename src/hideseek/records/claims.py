@@ -19,8 +19,10 @@ class Claim(ABC):
     name: ClassVar[str]
 
     def __init_subclass__(cls, name: str = "") -> None:
-        """Take note of a kind that has a name of its own."""
+        """Take note of a kind that has a name of its own, which no other may have."""
         if name:
+            if cls.kinds.get(name, cls).__qualname__ != cls.__qualname__:
+                raise TypeError(f"there is a claim called {name!r} already.")
             cls.name = name
             cls.kinds[name] = cls
 

@@ -80,8 +80,10 @@ class Encoder(ABC):
     mechanism: ClassVar[str]
 
     def __init_subclass__(cls, mechanism: str = "") -> None:
-        """Take note of a mechanism that has a name."""
+        """Take note of a mechanism that has a name, which no other may have."""
         if mechanism:
+            if cls.mechanisms.get(mechanism, cls).__qualname__ != cls.__qualname__:
+                raise TypeError(f"there is a mechanism called {mechanism!r} already.")
             cls.mechanism = mechanism
             cls.mechanisms[mechanism] = cls
 

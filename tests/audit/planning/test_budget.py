@@ -10,8 +10,8 @@ from hideseek.records.result import StepKey, StepKind
 HIDE, ACCURACY = StepKey(StepKind.HIDE, "a"), StepKey(StepKind.ACCURACY)
 
 
-def attack(name: str, *seconds: float) -> Step:
-    return Step(StepKey(StepKind.ATTACK, "a", name), *seconds)
+def attack(name: str, fixed: float, least: float, full: float) -> Step:
+    return Step(StepKey(StepKind.ATTACK, "a", name), fixed, least, full)
 
 
 def steps(seed: int) -> list[Step]:
