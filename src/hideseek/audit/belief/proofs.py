@@ -10,7 +10,7 @@ from hideseek.audit.question import Question
 from hideseek.audit.threats import seen_by, threat_of
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Encoder, Release, Samples, Task
+from hideseek.records import Attack, Encoder, Evidence, Release, Samples, Task
 from hideseek.records.result import Failure, FailureKind, Proof, WeakCase
 from hideseek.records.secret import Secret
 from hideseek.seek import refusal
@@ -42,7 +42,9 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
         if refusal(attack, given) is None:
             belief = _on_weak_case(attack, weak, given, secret, chance, clock)
             if belief.proofs[0].passed:
-                return replace(belief, proofs=(*belief.proofs, _on_noise(attack, given, secret, chance, clock)))
+                noise, unit = _on_noise(attack, given, secret, chance, clock)
+                units = [each for each in (belief.unit, unit) if each is not None]
+                return Belief((*belief.proofs, noise), min(units, default=None))
     return belief
 
 
@@ -69,21 +71,28 @@ def _on_weak_case(
         )
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
         return Belief((Proof("weak case", passed=False, case=case, failure=failure_of(error, LONGEST)),))
-    work = fitted.work(release.size())
-    return Belief((Proof("weak case", broke(found), case, found),), evidence.seconds / work if work else None)
+    return Belief((Proof("weak case", broke(found), case, found),), _unit(fitted, release, evidence))
 
 
-def _on_noise(attack: Attack[Any], release: Release, secret: Secret, chance: Randomness, clock: Clock) -> Proof:
+def _unit(attack: Attack[Any], release: Release, evidence: Evidence) -> float | None:
+    """Give the seconds of a unit of work; the shorter of two runs counts, since the machine may have been busy."""
+    work = attack.work(release.size())
+    return evidence.seconds / work if work else None
+
+
+def _on_noise(
+    attack: Attack[Any], release: Release, secret: Secret, chance: Randomness, clock: Clock
+) -> tuple[Proof, float | None]:
     """Put noise in the place of what was shared: all that an attack then finds, it did not find in the images."""
     fitted = attack.within(WORK, release.size())
     limits: dict[str, Any] = {"allowed": LONGEST, "attacks": STRICT, "metrics": decisive_metrics()}
     try:
-        _, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
+        evidence, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
     except BadInput as reason:  # it finds nothing that could be scored, as it should
-        return Proof("noise", passed=True, failure=failure_of(reason, LONGEST))
+        return Proof("noise", passed=True, failure=failure_of(reason, LONGEST)), None
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
-        return Proof("noise", passed=False, failure=failure_of(error, LONGEST))
-    return Proof("noise", not broke(found), figures=found)
+        return Proof("noise", passed=False, failure=failure_of(error, LONGEST)), None
+    return Proof("noise", not broke(found), figures=found), _unit(fitted, release, evidence)
 
 
 def _some(samples: Samples, count: int, chance: Randomness) -> Samples:
