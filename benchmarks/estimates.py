@@ -3,7 +3,7 @@
     python benchmarks/estimates.py [--quick] [--json FILE]
 
 An attack counts its work. An audit runs it on a small weak case first (48 images, 10 rounds, 300 public images), to see
-whether it works; the seconds of that run over its work are what a unit takes, and so the seconds of other releases are
+whether it works. The seconds of that run over its work are what a unit takes, and so the seconds of other releases are
 expected. Here every attack is measured so, with its own settings and with those that it chooses for two seconds
 (`within`), on releases of the embedded faces (160 of 25×25, grey) and, where they are there, of CIFAR-10 with public
 images of Tiny ImageNet. The ratio is of the seconds that are expected to those that are measured. The aim: a factor of
@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from hideseek.audit.belief.proofs import IMAGES, OWN, PUBLIC, ROUNDS, WORK
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
@@ -32,8 +33,6 @@ from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
 from hideseek.seek import ATTACKS, refusal, run
 from hideseek.train.speed import unit_seconds
 
-IMAGES, ROUNDS, PUBLIC, OWN = 48, 10, 300, 2000  # of a weak case
-WORK = 3e11  # that an attack may do on a weak case: some seconds
 WITHIN = 2.0  # seconds that attacks are fitted into
 LIMIT = 30.0  # seconds that an attack may be expected to take
 BUSY = 1.3  # times the shortest time of a product that was seen: above, the machine has other work

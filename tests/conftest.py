@@ -35,3 +35,12 @@ def without_lpips() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("HIDESEEK_DATA", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def still_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let audits of the command line run by a clock that stands still: none is cut short on a busy machine."""
+    if "cli" in request.path.parts:
+        from clocks import VirtualClock
+
+        monkeypatch.setattr("hideseek.audit.run.WallClock", VirtualClock)

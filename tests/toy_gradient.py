@@ -145,7 +145,8 @@ class ExactGradient(Attack[GradientRelease]):
         largest = release.biases.abs().argmax(1)
         each = torch.arange(len(largest))
         images = release.weights[each, largest] / release.biases[each, largest, None]
-        return Evidence((Reconstruction(images.view(-1, *release.shape), each, "items"),))
+        guesses = images.view(-1, *release.shape)
+        return Evidence((Reconstruction(guesses, each, "items"),))
 
     def refuses(self, release: GradientRelease) -> Refusal | None:
         few = len(release.weights) < 2

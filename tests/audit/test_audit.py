@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,7 +13,8 @@ import pytest
 import torch
 
 from clocks import VirtualClock
-from hideseek.audit import Question, audit, learning_from, make_plan
+from hideseek.audit import Question, learning_from, make_plan
+from hideseek.audit import audit as real_audit
 from hideseek.audit.question import shared_images
 from hideseek.chance import Randomness, seeded
 from hideseek.data import load, normalise
@@ -35,6 +37,7 @@ from hideseek.seek import ATTACKS
 from hideseek.seek.rows.mixup_public import MixupPublic
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
+audit = partial(real_audit, clock=VirtualClock())  # which never moves: no attack or proof is stopped
 pytestmark = pytest.mark.usefixtures("without_lpips")
 UNLIMITED = 1e9  # seconds: no attack is shortened, however busy the machine is
 
@@ -72,7 +75,7 @@ def whole(faces: Samples, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
     )
     folder = tmp_path_factory.mktemp("audits") / "audit"
     lines: list[str] = []
-    result = audit(question, folder, seed=1, tell=lines.append, clock=VirtualClock())
+    result = audit(question, folder, seed=1, tell=lines.append)
     assert lines[-1].startswith(f"[{len(lines) - 3}/")  # four trainings are one part of the plan
     return result, folder
 
@@ -132,7 +135,8 @@ def test_what_is_written(whole: tuple[Result, Path]) -> None:
     assert folder.stat().st_mode & 0o077 == 0
     exhibits = [each for scheme in result.schemes for tried in scheme.attacks for each in tried.exhibits]
     files = {panel.file for exhibit in exhibits for panel in exhibit.panels}
-    assert {path.name for path in (folder / "pictures").iterdir()} == files
+    pictures = folder / "pictures"
+    assert {str(path.relative_to(pictures)) for path in pictures.rglob("*.png")} == files
     assert result.provenance.seed == 1
     assert result.provenance.versions["hideseek"]
     assert all(stage.took is not None for stage in result.plan if stage.key.kind is not StepKind.ADVICE)
@@ -252,7 +256,7 @@ def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_pa
     """All attacks that apply, shortened: none fails, none is withheld, and something is found in three rounds."""
     public = photos(faces, "patches:photos?each=1") if scheme.mixes_public else None
     attacks = {**ATTACKS, "mixup-public": MixupPublic(rows=40)}
-    del attacks["demask"]  # which takes a minute to train; tests/audit/test_proofs.py has it
+    del attacks["demask"]  # which takes a minute to train; tests/audit/belief/test_proofs.py has it
     question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, UNLIMITED)
     result = audit(question, tmp_path / "a", seed=2)
     attacked = result.schemes[0].attacks
@@ -267,15 +271,17 @@ def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
     assert shared_images(faces, private) == 0
 
 
-def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples) -> None:
-    question = asked(faces, attacks=dict(ATTACKS), own=photos(faces))
+def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine of a fixed speed."""
+    monkeypatch.setattr("hideseek.audit.planning.plan.unit_seconds", lambda: 1e-11)
+    question = asked(faces, attacks=dict(ATTACKS), own=photos(faces), budget=14.0)
     plan = make_plan(question)
     refused = {key.attack for key in plan.refused}
     assert refused == {"mixup-public", "braverman", "demask", "public-search", "distinguish"}
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
-    assert 0 < plan.expected <= question.budget
+    assert 12 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
     with pytest.raises(BadInput, match="too small for anything"):
         make_plan(replace(question, budget=0.01))
 

@@ -1,18 +1,25 @@
-"""A kind of release that hideseek has never heard of goes through an audit: plan, proofs, run, verdict, page."""
+"""Kinds of releases, attacks and claims that hideseek has never heard of go through an audit, from plan to page."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 from clocks import VirtualClock
 from hideseek.audit import Question, audit, make_plan
+from hideseek.chance import Randomness
 from hideseek.data import load, normalise
+from hideseek.errors import BadInput
 from hideseek.hide import Mixup
-from hideseek.records import Reason
+from hideseek.records import Attack, EncodedRelease, Evidence, Reason
 from hideseek.records.result import AttackResult, Harm, Outcome, Result, StepKey, StepKind
 from hideseek.report.result_files import read_result
+from hideseek.score.claim_rules import ClaimRules
+from hideseek.score.claims import CLAIMS
 from hideseek.seek import ATTACKS
+from toy_claim import RULES, Brightness
 from toy_gradient import ExactGradient, LinearGradient
 
 pytestmark = pytest.mark.usefixtures("without_lpips")
@@ -22,7 +29,8 @@ pytestmark = pytest.mark.usefixtures("without_lpips")
 def question() -> Question:
     faces = normalise(load("faces").take(torch.arange(0, 160, 4)), "channel")
     schemes = {"plain": LinearGradient(), "noisy": LinearGradient(noise=1000.0), "mixup": Mixup()}
-    attacks = {"exact": ExactGradient(), "mixup-pairs": ATTACKS["mixup-pairs"]}
+    some = ("mixup-pairs", "average-known", "linear-inversion")  # of an outsider, a linked and an informed attacker
+    attacks = {"exact": ExactGradient(), **{name: ATTACKS[name] for name in some}}
     return Question(faces, schemes, rounds=2, attacks=attacks, budget=1e9)
 
 
@@ -74,3 +82,43 @@ def test_it_is_written_and_has_a_page(audited: tuple[Result, Path]) -> None:
     page = (folder / "report.html").read_text()
     for words in ("plain", "80 updates", "Phong et al. 2017", "linear-gradient", "noise"):
         assert words in page
+
+
+@dataclass(frozen=True)
+class MeanBrightness(Attack[EncodedRelease]):
+    """Average the brightness of the rows of each image."""
+
+    sees: ClassVar = EncodedRelease
+    needs: ClassVar = ("made_for",)
+    source: ClassVar = "a toy"
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        assert release.made_for is not None
+        rows, images = release.encoded.pixels().mean((1, 2, 3)), release.made_for
+        means = images.bincount(rows) / images.bincount()
+        return Evidence((Brightness(torch.arange(len(means)), means.float()),))
+
+
+def test_a_new_attack_with_a_new_claim_is_audited(
+    question: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLAIMS, "brightness", ClaimRules(**RULES))
+    attacks: dict[str, Attack[Any]] = {"mean-brightness": MeanBrightness()}
+    asked = replace(question, schemes={"mixup": Mixup()}, attacks=attacks, rounds=12)
+    result = audit(asked, tmp_path / "a", seed=1, clock=VirtualClock())
+    found = of(result, "mixup", "mean-brightness")
+    assert (found.outcome, found.harm, found.threat) == (Outcome.BROKEN, Harm.PARTS, "linked")
+    assert [verdict.outcome for verdict in result.schemes[0].verdicts] == ["not applicable", "broken", "broken"]
+    assert "brightness is" in (tmp_path / "a" / "report.html").read_text().lower()
+
+
+@dataclass(frozen=True)
+class Needing(ExactGradient):
+    """Need what no attacker is given."""
+
+    needs: ClassVar = ("order",)
+
+
+def test_an_attack_that_no_attacker_can_run_is_an_error(question: Question) -> None:
+    with pytest.raises(BadInput, match="no attacker is given order"):
+        make_plan(replace(question, attacks={"needing": Needing()}))

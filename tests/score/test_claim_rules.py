@@ -1,86 +1,33 @@
 """A new claim is one file and one line; rules that lack a part are an error at once."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 
-from hideseek.chance import Randomness, seeded
+from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.records import Claim, Evidence
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.records.result import Curve, Harm
-from hideseek.records.secret import Secret
+from hideseek.records.result import Harm
 from hideseek.score import claims
-from hideseek.score.checks import check_within
 from hideseek.score.claim_rules import (
-    Baseline,
     ClaimRules,
-    as_it_is,
     no_baselines,
     no_curves,
-    no_examples,
 )
 from hideseek.score.claims import CLAIMS, without_rules
 from hideseek.score.judge import judge, to_json
-from hideseek.score.metric import Metric, Scores
 from hideseek.score.metrics import METRICS, by_name
-
-
-@dataclass(frozen=True)
-class Brightness(Claim, name="brightness"):
-    """These images are so bright."""
-
-    about: Int[Tensor, " n"]
-    values: Float[Tensor, " n"]
-
-
-def check(claim: Brightness, secret: Secret) -> None:
-    check_within(claim.about, len(secret.private), "private image")
-
-
-def baselines(claim: Brightness, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
-    yield Baseline("mean brightness", replace(claim, values=truth(secret).mean().expand_as(claim.values)))
-    shuffled = claim.values[chance.permutation(len(claim.values))]
-    yield Baseline("shuffled", replace(claim, values=shuffled), drawn=True)
-
-
-def truth(secret: Secret) -> Tensor:
-    return secret.private.pixels().mean((1, 2, 3))
-
-
-def error(claim: Brightness, secret: Secret) -> Scores:
-    return (claim.values - truth(secret)[claim.about]).abs()
-
-
-def curves(claim: Brightness, secret: Secret) -> tuple[Curve, ...]:
-    return (Curve("Brightness", "image", "error", (0.0,), (float(error(claim, secret)[0]),), (0.0,)),)
-
-
-METRIC = Metric(
-    error, lambda claim, _: claim.about, False, "", "how far off", "brightness is {value} off, by {name} {baseline}"
-)
-PARTS: dict[str, Any] = {
-    "claim": Brightness,
-    "check": check,
-    "prepare": as_it_is,
-    "baselines": baselines,
-    "metrics": {"brightness-error": METRIC},
-    "decisive": {"brightness-error": Harm.PARTS},
-    "curves": curves,
-    "examples": no_examples,
-}
+from toy_claim import METRIC, RULES, Brightness, brightness
 
 
 def test_a_new_claim_is_registered_in_one_line(secret: MixingSecret, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Brightness(torch.arange(24), truth(secret) + 0.001 * seeded(0).normals(24))
+    known = Brightness(torch.arange(24), brightness(secret) + 0.001 * seeded(0).normals(24))
     with pytest.raises(BadInput, match="'brightness' cannot be judged"):
         judge(Evidence((known,)), secret, seeded(0))
-    monkeypatch.setitem(CLAIMS, "brightness", ClaimRules(**PARTS))
+    monkeypatch.setitem(CLAIMS, "brightness", ClaimRules(**RULES))
     unknown = replace(known, values=seeded(1).normals(24))
     judgement = judge(Evidence((known, unknown)), secret, seeded(0))
     assert [(score.metric, score.claim, score.number, score.beats) for score in judgement.scores] == [
@@ -97,15 +44,15 @@ def test_a_new_claim_leaves_the_figures_of_others(secret: MixingSecret, monkeypa
 
     evidence = Evidence((Attribution(torch.arange(48), torch.arange(24), seeded(0).uniforms(48, 24)),))
     before = judge(evidence, secret, seeded(0)).scores[0]
-    monkeypatch.setitem(CLAIMS, "brightness", ClaimRules(**PARTS))
+    monkeypatch.setitem(CLAIMS, "brightness", ClaimRules(**RULES))
     after = judge(evidence, secret, seeded(0)).scores[0]
     assert (before.interval, before.baselines, before.advantage) == (after.interval, after.baselines, after.advantage)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", RULES)
 def test_rules_without_a_part(part: str) -> None:
     with pytest.raises(TypeError, match=part):
-        ClaimRules(**{name: value for name, value in PARTS.items() if name != part})
+        ClaimRules(**{name: value for name, value in RULES.items() if name != part})
 
 
 @pytest.mark.parametrize(
@@ -128,13 +75,13 @@ def test_rules_without_a_part(part: str) -> None:
 )
 def test_rules_that_do_not_fit(change: dict[str, Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
-        ClaimRules(**{**PARTS, **change})
+        ClaimRules(**{**RULES, **change})
 
 
 def test_exact_chance_is_baseline_enough() -> None:
     known = replace(METRIC, chance=lambda claim, secret: torch.zeros(len(claim.about)))
     assert ClaimRules(
-        **{**PARTS, "metrics": {"brightness-error": known}, "baselines": no_baselines, "curves": no_curves}
+        **{**RULES, "metrics": {"brightness-error": known}, "baselines": no_baselines, "curves": no_curves}
     )
 
 

@@ -65,7 +65,8 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
     """Describe what is asked, so that another question does not go on with its answers."""
     sets = {"private": question.private, "public": question.public, "own": question.own}
     if question.learning is not None:
-        sets |= {"training": question.learning.train, "test": question.learning.test}
+        learning = question.learning
+        sets |= {"training": learning.train, "test": learning.test, "public training": learning.public}
     return {
         "format": FORMAT,
         "schemes": {name: to_json(scheme) for name, scheme in question.schemes.items()},

@@ -21,6 +21,7 @@ from hideseek.records.result import (
     Failure,
     FailureKind,
     Outcome,
+    Proof,
     Stage,
     StepKey,
     StepKind,
@@ -47,6 +48,7 @@ class StepRunner:
         self.question, self.plan, self.store, self.seed = question, plan, store, seed
         self.clock, self.tell, self.started = clock, tell, clock.now()
         self.done: dict[StepKey, float] = {}
+        self.ran: dict[StepKey, PlannedAttack] = {}
         self.todo = [step for step in plan.steps if not step.left_out]
 
     def training_plan(self) -> TrainingPlan | None:
@@ -94,24 +96,24 @@ class StepRunner:
             Part(PartKind.RESULT, name, attack),
             self.clock.now(),
         )
+        not_run = PlannedAttack(attack, self.question.attacks[attack], 0.0, 0)
         if (refused := self.plan.refused.get(key)) is not None:
-            blank = PlannedAttack(attack, self.question.attacks[attack], 0.0, 0)
-            return blank.result(release, Outcome.NOT_APPLICABLE, refusal=refused)
+            return not_run.result(release, Outcome.NOT_APPLICABLE, refusal=refused)
         if self.plan.step(key) is None and not self.store.has(part):
             least = next(step.smallest for step in self.plan.steps if step.key == key)
-            blank = PlannedAttack(attack, self.question.attacks[attack], 0.0, 0)
-            return blank.result(release, Outcome.FAILED, failure=Failure(FailureKind.NO_TIME, seconds=least))
+            return not_run.result(release, Outcome.FAILED, failure=Failure(FailureKind.NO_TIME, seconds=least))
 
         def result() -> AttackResult:
             belief = self._belief(attack, scheme)
             planned, chance = self._planned(name, attack, scheme, belief), self.chance(f"attack {name}/{attack}")
-            pictures = f"{path_name(name)}-{path_name(attack)}"
+            self.ran[key] = planned
+            pictures = f"{path_name(name)}/{path_name(attack)}"
             return run_attack(
                 planned, release, secret, belief.proofs, chance, self.clock, self.store.pictures, pictures
             )
 
         found = self.store.part(part, AttackResult, result)
-        if found.outcome is Outcome.FAILED:
+        if found.outcome is Outcome.FAILED or _unfinished(found.proofs):
             self.store.forget(part)  # to be tried again, perhaps with more time
         self._did(key, started, sentences.attacked(name, found, len(self.question.private)))
         return found
@@ -121,7 +123,8 @@ class StepRunner:
         key, part, started = StepKey(StepKind.ADVICE, name), Part(PartKind.ADVICE, name), self.clock.now()
         if worst is None or (self.plan.step(key) is None and not self.store.has(part)):
             return ()
-        again = self._planned(name, worst.attack, scheme, self._belief(worst.attack, scheme))
+        ran = self.ran.get(StepKey(StepKind.ATTACK, name, worst.attack))
+        again = ran or self._planned(name, worst.attack, scheme, self._belief(worst.attack, scheme))
         told: tuple[Advice, ...] = self.store.part(
             part,
             tuple[Advice, ...],
@@ -164,9 +167,12 @@ class StepRunner:
         """Prove an attack, once for all schemes that have the same weak case."""
         part = Part(PartKind.PROOFS, scheme.weak_kind, attack)
         chance = self.chance(f"proof/{attack}-{scheme.weak_kind}")
-        return self.store.part(
+        belief = self.store.part(
             part, Belief, lambda: prove(self.question.attacks[attack], scheme, self.question, chance, self.clock)
         )
+        if _unfinished(belief.proofs):
+            self.store.forget(part)
+        return belief
 
     def _did(self, key: StepKey, started: float, text: str) -> None:
         """Note what a step took, and say that it is done."""
@@ -174,3 +180,9 @@ class StepRunner:
         self.done[key] = self.done.get(key, 0.0) + took
         number = sum(step.key in self.done for step in self.todo)
         self.tell(f"[{number}/{len(self.todo)}] {text} ({took:.1f} s)")
+
+
+def _unfinished(proofs: tuple[Proof, ...]) -> bool:
+    """Tell whether a proof did not come to its end: when the audit goes on, it is tried again."""
+    kinds = [proof.failure.kind for proof in proofs if proof.failure is not None and not proof.passed]
+    return FailureKind.TIME_LIMIT in kinds or FailureKind.ERROR in kinds

@@ -18,7 +18,7 @@ from hideseek.files import explained, must_be_new, new_file
 T = TypeVar("T")
 ASKED, WORK, PICTURES = "audit.json", "work", "pictures"
 PRIVATE = 0o700  # the folder holds private images, and the truth behind releases while it is at work
-LONGEST = 120  # letters of a name: file systems allow 255 with what is added
+LONGEST = 120  # bytes of a name: file systems allow 255 with what is added
 
 
 class PartKind(StrEnum):
@@ -77,8 +77,15 @@ class Store:
                 raise BadInput(f"{path} is damaged: remove it, and go on with the audit.") from None
             return found
         made = make()
+        text = adapter.dump_json(made, indent=1)
+        try:
+            adapter.validate_json(text)
+        except ValidationError:
+            raise BadInput(
+                f"the {part.kind} of {part.scheme} {part.attack} cannot be kept: not all is finite."
+            ) from None
         with new_file(path, mode=0o600) as file:
-            file.write(adapter.dump_json(made, indent=1))
+            file.write(text)
         return made
 
     def forget(self, part: Part) -> None:
@@ -104,7 +111,7 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
     if resume and not path.is_file():
         raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
     if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
-        raise BadInput(f"the audit in {folder} is finished: `hideseek report {folder}` makes its page again.")
+        raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.parent / f".{folder.name}.lock")
@@ -155,9 +162,9 @@ def path_name(name: str) -> str:
     'singularized-mixup-tau-1e-4'
     """
     text = "".join(letter if letter.isalnum() or letter in ".-" else "-" for letter in name)
-    if not text[:1].isalnum() or len(text) > LONGEST:
+    if not text[:1].isalnum() or len(text.encode()) > LONGEST:
         raise BadInput(
             f"a scheme or attack cannot be called {name[:LONGEST]!r}: begin its name with a letter or a digit, and keep"
-            f" it under {LONGEST} letters."
+            f" it under {LONGEST} bytes."
         )
     return text

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from hideseek.errors import BadInput
 from hideseek.records import Attack, Release
 from hideseek.records.result import Threat
 from hideseek.records.secret import Secret
@@ -11,8 +12,8 @@ R = TypeVar("R", bound=Release)
 OUTSIDER = Threat(
     "outsider",
     "sees only what is shared",
-    "what is shared, in a random order, with its labels; the scheme and its parameters; the public images that were"
-    " mixed in; images of his own; no key, no private image, and not which rows are of one image",
+    "what is shared, in its random order; the scheme and its parameters; public images that are in it; images of his"
+    " own; no key, no private image, and not what belongs to the same image",
 )
 LINKED = Threat(
     "linked",
@@ -40,9 +41,16 @@ def threat_of(attack: Attack[Any]) -> Threat:
     """Give the weakest attacker who can run an attack: the one with fewest fields that cover what it needs."""
     needed = set(attack.needs) & set(attack.sees.withheld)
     able = [threat for threat in threats_to(attack.sees) if needed <= set(threat.gives)]
+    if not able:
+        raise BadInput(f"no attacker is given {' and '.join(sorted(needed))}: add one to THREATS.")
     return min(able, key=lambda threat: len(threat.gives))
 
 
 def seen_by(threat: Threat, release: R, secret: Secret) -> R:
     """Give a release with what this attacker knows besides."""
     return secret.reveal(release, threat.gives) if threat.gives else release
+
+
+def given_to(attack: Attack[Any], release: R, secret: Secret) -> R:
+    """Give a release as the weakest attacker sees it who can run an attack; one of another kind stays as it is."""
+    return seen_by(threat_of(attack), release, secret) if isinstance(release, attack.sees) else release

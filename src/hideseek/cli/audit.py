@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> None:
         args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    if isinstance(asked.scheme, MixingEncoder):
+    if not isinstance(asked.scheme, Several):
         chosen = dict.fromkeys(chosen, asked.scheme)
     perform(asked, chosen)
 

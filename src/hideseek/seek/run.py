@@ -18,6 +18,10 @@ from hideseek.records.attack import R
 EVERY = 0.02  # seconds between two looks at the memory
 
 
+class NotFinite(BadInput):
+    """An attack claims what is no number."""
+
+
 def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
     """Let an attack loose on a release, and say how many seconds and how much memory it took."""
     check(attack, release)
@@ -27,7 +31,7 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
         seconds = time.monotonic() - started
     for claim in evidence.claims:
         if not all(value.isfinite().all() for value in vars(claim).values() if isinstance(value, Tensor)):
-            raise BadInput(f"the attack has failed: its {type(claim).__name__} holds numbers that are not finite.")
+            raise NotFinite(f"the attack has failed: its {type(claim).__name__} holds numbers that are not finite.")
     return replace(evidence, seconds=seconds, memory=memory.most)
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
-from hideseek.audit.threats import seen_by, threat_of
+from hideseek.audit.threats import given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Change, Encoder
 from hideseek.records.result import Advice, AttackResult, Failure, FailureKind, Figure, Outcome
-from hideseek.seek import refusal
+from hideseek.seek import refusal, settings
 
 
 def advise(
@@ -45,24 +45,31 @@ def _measured(
     """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
     release, secret = scheme.hide(question.private, question.public_for(scheme), chance, rounds)
     release = replace(release, own=question.own)
-    refused = refusal(planned.attack, seen_by(threat_of(planned.attack), release, secret))
+    refused = refusal(planned.attack, given_to(planned.attack, release, secret))
     if refused is not None:
         return Advice(change, worst.attack, None, refusal=refused)
     result = run_attack(planned, release, secret, (), chance, clock)
     before = clearest(worst)
-    after = next((each for each in result.figures if before and each.metric == before.metric), None)
+    after = next((each for each in result.figures if before and _same(each, before)), None)
     if result.outcome not in (Outcome.BROKEN, Outcome.RESISTED) or before is None or after is None:
         return Advice(change, worst.attack, None, failure=result.failure or Failure(FailureKind.NOTHING_JUDGED))
+    resisted = result.outcome is Outcome.RESISTED
+    if resisted and settings(planned.attack) != worst.settings:  # it may have resisted less time alone
+        return Advice(change, worst.attack, None, failure=Failure(FailureKind.NO_TIME, seconds=worst.seconds))
     return Advice(
         change,
         worst.attack,
-        result.outcome is Outcome.RESISTED,
+        resisted,
         metric=before.metric,
         unit=before.unit,
         before=before.found,
         after=after.found,
         baseline=after.baselines.get(after.best_baseline),
     )
+
+
+def _same(one: Figure, other: Figure) -> bool:
+    return (one.claim, one.number, one.metric) == (other.claim, other.number, other.metric)
 
 
 def clearest(result: AttackResult) -> Figure | None:

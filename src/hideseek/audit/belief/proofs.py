@@ -7,13 +7,14 @@ from hideseek.audit.findings.attacks import failure_of, run_and_judge
 from hideseek.audit.findings.figures import broke, decisive_metrics
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
-from hideseek.audit.threats import seen_by, threat_of
+from hideseek.audit.threats import given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Encoder, Evidence, Release, Samples, Task
 from hideseek.records.result import Failure, FailureKind, Proof, WeakCase
 from hideseek.records.secret import Secret
 from hideseek.seek import refusal
+from hideseek.seek.run import NotFinite
 
 IMAGES, PUBLIC, OWN, ROUNDS = 48, 300, 2000, 10  # of a weak case
 WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
@@ -38,7 +39,7 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
     belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
     for weak in scheme.weak_cases(images, chance):
         release, secret = weak.hide(images, public, chance, ROUNDS)
-        given = seen_by(threat_of(attack), replace(release, own=own), secret)
+        given = given_to(attack, replace(release, own=own), secret)
         if refusal(attack, given) is None:
             belief = _on_weak_case(attack, weak, given, secret, chance, clock)
             if belief.proofs[0].passed:
@@ -88,6 +89,8 @@ def _on_noise(
     limits: dict[str, Any] = {"allowed": LONGEST, "attacks": STRICT, "metrics": decisive_metrics()}
     try:
         evidence, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
+    except NotFinite as error:
+        return Proof("noise", passed=False, failure=failure_of(error, LONGEST)), None
     except BadInput as reason:  # it finds nothing that could be scored, as it should
         return Proof("noise", passed=True, failure=failure_of(reason, LONGEST)), None
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)

@@ -9,7 +9,7 @@ from typing import Any
 from hideseek.audit.findings.exhibits import exhibits
 from hideseek.audit.findings.figures import broke, conclusive, figures, harm
 from hideseek.audit.planning.clock import Clock, OutOfTime
-from hideseek.audit.threats import seen_by, threat_of
+from hideseek.audit.threats import given_to, threat_of
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Evidence, Release
@@ -77,7 +77,7 @@ def run_attack(
 
     Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
     """
-    given = seen_by(threat_of(planned.attack), release, secret)
+    given = given_to(planned.attack, release, secret)
     if not all(proof.passed for proof in proofs):
         return planned.result(given, Outcome.WITHHELD, proofs=proofs)
     limits: dict[str, Any] = {"allowed": planned.allowed, "attacks": planned.attacks}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hideseek.records.result import AttackResult, Outcome, Threat, Verdict
+from hideseek.records.result import AttackResult, Harm, Outcome, Threat, Verdict
 
 MISSING = (Outcome.FAILED, Outcome.WITHHELD)
 
@@ -12,6 +12,8 @@ def worst_first(results: Sequence[AttackResult]) -> tuple[AttackResult, ...]:
 
     def extent(result: AttackResult) -> float:
         """Give the first figure of the worst harm: the share of images, the similarity."""
+        if result.harm is Harm.NOTHING:
+            return 0.0
         of_harm = (figure for figure in result.figures if figure.harm is result.harm and figure.higher_is_better)
         return next((figure.found.mean for figure in of_harm), 0.0)
 
@@ -21,8 +23,9 @@ def worst_first(results: Sequence[AttackResult]) -> tuple[AttackResult, ...]:
 def verdicts(results: Sequence[AttackResult], threats: Sequence[Threat]) -> tuple[Verdict, ...]:
     """Say for each attacker whether the scheme is broken; one who knows more can do all that others can."""
     by_name = {threat.name: threat for threat in threats}
+    known = [each for each in results if each.threat in by_name]  # others are attacks on another kind of release
     return tuple(
-        _verdict(threat, [each for each in results if threat.covers(by_name[each.threat])]) for threat in threats
+        _verdict(threat, [each for each in known if threat.covers(by_name[each.threat])]) for threat in threats
     )
 
 

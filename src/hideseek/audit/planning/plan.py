@@ -7,7 +7,7 @@ from typing import Any
 from hideseek.audit.belief.proofs import WORK, proof_size
 from hideseek.audit.planning.budget import Step, allocate
 from hideseek.audit.question import Question
-from hideseek.audit.threats import seen_by, threat_of
+from hideseek.audit.threats import given_to
 from hideseek.audit.utility import epoch_seconds
 from hideseek.chance import seeded
 from hideseek.records import Attack, Encoder, Refusal, Task
@@ -83,8 +83,7 @@ def _attacks(
     steps, refused = [], {}
     for attack_name, attack in question.attacks.items():
         key = StepKey(StepKind.ATTACK, name, attack_name)
-        known = isinstance(release, attack.sees)
-        reason = refusal(attack, seen_by(threat_of(attack), release, secret) if known else release)
+        reason = refusal(attack, given_to(attack, release, secret))
         if reason is not None:
             refused[key] = reason
             continue
