@@ -281,7 +281,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
-    assert 12 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
+    assert 10 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
     with pytest.raises(BadInput, match="too small for anything"):
         make_plan(replace(question, budget=0.01))
 
