@@ -1,7 +1,8 @@
 """What an audit finds, all of it: the content of result.json, and all that a report is made from.
 
-It holds figures and facts, no sentence and no image. Sentences are made by report/sentences; pictures are files beside
-it, named by their panels. Reports are passed around.
+It holds figures, facts, and texts that their owners wrote (what a metric means, what is known of a mechanism, templates
+of findings), no composed sentence and no image. Sentences are made by report/sentences; pictures are files beside it,
+named by their panels. Reports are passed around.
 """
 
 from hideseek.records.result.attacks import AttackResult, Exhibit, Failure, FailureKind, Outcome, Panel, Proof, WeakCase
