@@ -167,7 +167,7 @@ def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) 
     except Refused as error:
         reason = error.refusal.reason
         if reason is Reason.MISSING_FIELDS:
-            hints = [FIELDS[field] for field in attack.needs if getattr(release, field) is None]
+            hints = [FIELDS.get(field, field.replace("_", " ")) for field in attack.needs if getattr(release, field) is None]
         else:
             hints = [HINTS[reason]] if reason in HINTS else []
         if not hints:
@@ -197,6 +197,6 @@ Other ways of some of them, which are run only where they are named:
 
 `hideseek seek ATTACK --help` explains an attack's settings. Several attacks: their names with commas between, or all.
 
-Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
+Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret secret
       hideseek seek mixup-pairs --release hidden --out found
-      hideseek score found --secret truth"""
+      hideseek score found --secret secret"""
