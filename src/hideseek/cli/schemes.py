@@ -52,6 +52,8 @@ def _checked(name: str, described: Mapping[str, object]) -> MixingEncoder:
     try:
         return from_json(described)
     except BadParameter as bad:
-        raise BadInput(f"{name}: the parameter {bad.name} = {bad.value!r} is not usable here: give another value.") from None
+        raise BadInput(
+            f"{name}: the parameter {bad.name} = {bad.value!r} is not usable here: give another value."
+        ) from None
     except BadInput as mistake:
         raise BadInput(f"{name}: {mistake}") from None
