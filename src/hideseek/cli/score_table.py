@@ -57,7 +57,7 @@ def _table(scores: list[Score], wide: bool) -> Table:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
     for baseline in baselines or ["best baseline"]:
-        table.add_column(baseline, justify="right", max_width=13)
+        table.add_column(baseline, justify="right", max_width=11)
     table.add_column("verdict")
     for score in scores:
         metric = CLAIMS[score.claim].metrics[score.metric]
