@@ -1,4 +1,4 @@
-"""Attacks with a known outcome: one that knows the truth, one that knows nothing, and some that misbehave."""
+"""Attacks with a known outcome: one that knows the ground truth, one that knows nothing, and some that misbehave."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -18,6 +18,7 @@ from hideseek.hide.files.release_files import release_digest, write_release
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.report.sentences import number
 from hideseek.score.claims import CLAIMS
 from hideseek.score.metrics import METRICS
 from hideseek.seek.evidence_files import Found, write_evidence
@@ -80,7 +81,7 @@ def test_a_table_a_file_and_a_picture(
     text = capsys.readouterr().out
     assert "guess (2.5 s, 3 MiB)" in text
     for words in (
-        "snr, dB ↑",
+        "snr ↑",
         "l2 ↓",
         "random image",
         "mean and 95 % interval",
@@ -97,8 +98,9 @@ def test_a_table_a_file_and_a_picture(
     scores = {each["metric"]: each for each in told["scores"]}
     assert scores["re-identified"]["beats"] is True
     assert len(scores["snr"]["values"]) == 20
-    assert f"{scores['snr']['mean']:.2f}  [{scores['snr']['low']:.2f}, {scores['snr']['high']:.2f}]" in text
-    assert f"{scores['ssim']['baselines']['mean image']['mean']:.3f}" in text
+    mean, low, high = (number(scores["snr"][key], "dB") for key in ("mean", "low", "high"))
+    assert f"{mean} ({low.removesuffix(' dB')} to {high})" in text
+    assert number(scores["ssim"]["baselines"]["mean image"]["mean"]) in text
     assert stat.S_IMODE((tmp_path / "found.png").stat().st_mode) == 0o600
     with Image.open(tmp_path / "found.png") as picture:
         assert picture.width > 6 * 96
@@ -151,7 +153,7 @@ def test_all_kinds_of_claims(
     text = capsys.readouterr().out
     for name, metric in METRICS.items():
         if name not in CLAIMS["reconstruction"].metrics:
-            assert f"{name}{', ' + metric.unit if metric.unit else ''} " in text
+            assert f"{name} {'↑' if metric.higher_is_better else '↓'}" in text
     for baseline in ("random order", "chance", "coin flips"):
         assert baseline in text
     assert "hit@10, hit@100: 5 answers were kept" in text

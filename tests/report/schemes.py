@@ -90,7 +90,7 @@ def mixup(folder: Path) -> SchemeResult:
                 meaning="guesses that are the private image",
                 finding="{value} of its guesses are the private image (correlation of 0.9 or more)",
                 harm=Harm.RECOVERED,
-                notes=(Note(NoteKind.NO_TRUTH, 3, 160),),
+                notes=(Note(NoteKind.NO_GROUND_TRUTH, 3, 160),),
             ),
             figure("psnr", 24.1, 11.2, unit="dB", harm=Harm.NOTHING, advantage=None, p_value=None),
             figure(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hideseek.records import Effective
-from hideseek.records.result import AttackResult, Figure, Outcome, Range, Result, SchemeResult, Threat
+from hideseek.records.result import AttackResult, Figure, Harm, Outcome, Range, Result, SchemeResult, Threat
 from hideseek.report import sentences
 from hideseek.report.checks import flags
 from report import pieces
@@ -107,6 +107,18 @@ def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:
         attacked("strong", "linked", figure(0.5)),
     )
     assert found(with_scheme(sound, attacks=near)) == []
+
+
+def test_attackers_are_compared_by_whatever_metric_shows_a_likeness(sound: Result) -> None:
+    sure = [replace(figure(0.9, advantage=0.5, metric=name), beats=True) for name in ("sharpness", "colours")]
+    weak = replace(attacked("weak", "outsider", *sure), outcome=Outcome.BROKEN)
+    strong = attacked("strong", "linked", *(figure(0.5, metric=each.metric) for each in sure))
+    (raised,) = flags(with_scheme(sound, attacks=(weak, strong)))  # one harm, one reason
+    assert (raised.attack, raised.facts["metric"]) == ("strong", "sharpness")
+    linked = [
+        replace(each, figures=tuple(replace(one, harm=Harm.LINKED) for one in each.figures)) for each in (weak, strong)
+    ]
+    assert found(with_scheme(sound, attacks=tuple(linked))) == []
 
 
 def test_attackers_who_know_different_things_are_not_compared(sound: Result) -> None:

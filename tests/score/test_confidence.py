@@ -39,9 +39,9 @@ def test_items_of_one_seed_rise_and_fall_together() -> None:
 
 
 def test_beating_a_baseline_takes_an_interval_and_items() -> None:
-    assert beats(Interval(2.0, 1.5, 2.5, 20), 1.0)
-    assert not beats(Interval(2.0, 0.9, 2.5, 20), 1.0)
-    assert not beats(Interval(2.0, 1.5, 2.5, 3), 1.0)
+    assert beats(Interval(2.0, 1.5, 2.5, 20, 0.01), 1.0)
+    assert not beats(Interval(2.0, 0.9, 2.5, 20, 0.01), 1.0)
+    assert not beats(Interval(2.0, 1.5, 2.5, 3, 0.01), 1.0)
 
 
 def test_the_p_value_is_that_of_a_test_over_groups() -> None:

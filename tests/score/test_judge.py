@@ -118,7 +118,7 @@ def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> Non
     score = judged(more, secret, "snr").scores[0]
     assert int(score.values.isnan().sum()) == 6
     assert score.interval.count == 24
-    assert score.notes == (Note(NoteKind.NO_TRUTH, 6, 30),)
+    assert score.notes == (Note(NoteKind.NO_GROUND_TRUTH, 6, 30),)
     assert set(score.baselines) == {"mean image", "mean of absolute values", "random image"}
     kept = PublicImagesFound(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
     assert judged(kept, secret, "hit@10").scores[0].notes == (Note(NoteKind.ANSWERS_KEPT, 1),)
@@ -200,7 +200,7 @@ def test_json_says_it_all(secret: MixingSecret) -> None:
         assert math.isclose(described["quartiles"][0], min(known), rel_tol=1e-4)
     assert described["values"].count(None) == 6
     assert [each["metric"] for each in told["skipped"]] == ["hit@1"]
-    assert told["scores"][2]["notes"][-1] == {"kind": "no-truth", "count": 6, "of": 30, "value": 0.0, "unit": ""}
+    assert told["scores"][2]["notes"][-1] == {"kind": "no-ground-truth", "count": 6, "of": 30, "value": 0.0, "unit": ""}
 
 
 def refused() -> dict[str, tuple[Claim, str]]:
@@ -216,7 +216,7 @@ def refused() -> dict[str, tuple[Claim, str]]:
             Reconstruction(image[..., :8], at([0])),
             "16×8 with 3 channels, and the private ones are 16×16",
         ),
-        "no number": (Reconstruction(image / 0, at([0])), "images of a claim are not all finite"),
+        "no number": (Reconstruction(image / 0, at([0])), "kind reconstruction are not all finite"),
         "a public image": (
             PublicImagesFound(at([0]), at([[60]]), at([[1.0]]), 60),
             "public image 60, and there are 60",

@@ -73,7 +73,7 @@ def hidden(name: str, rounds: int) -> tuple[EncodedRelease, MixingSecret]:
     return replace(release, public=public if name in CROSS else None, own=own), secret
 
 
-def truth(name: str, rounds: int = 8) -> MixingSecret:
+def ground_truth(name: str, rounds: int = 8) -> MixingSecret:
     return hidden(name, rounds)[1]
 
 
@@ -97,7 +97,7 @@ def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None
         return
     evidence = run(attack.within(0.0, release.size()), release, seeded(0))
     kinds = {claim.name for claim in evidence.claims}
-    judged = {score.claim for score in judge(evidence, truth(scheme), seeded(0)).scores}
+    judged = {score.claim for score in judge(evidence, ground_truth(scheme), seeded(0)).scores}
     assert judged == kinds != set()  # all that it claims is about this release, and can be judged
 
 
@@ -155,6 +155,18 @@ def test_restoring_signs_first_refuses_what_demask_does() -> None:
     assert unsuited.reason is Reason.UNSUITED_OWN_IMAGES
     few = Refusal(Reason.TOO_FEW_PUBLIC_IMAGES, {"given": 40, "wanted": 512})
     assert PublicSearch(Learned()).refuses(released("instahide-cross")) == few
+
+
+def test_rows_that_share_no_image_cannot_be_linked() -> None:
+    for attack in (MixupPairs(), AverageSearch()):
+        assert attack.refuses(released("laplace", 1)) == Refusal(Reason.NO_COMMON_IMAGES)
+        assert attack.refuses(released("laplace", 8)) is None
+
+
+def test_images_that_ssim_cannot_look_at_are_refused() -> None:
+    small = replace(released("mixup"), encoded=images(96, height=6, width=20))
+    assert AverageSearch().refuses(small) == Refusal(Reason.TOO_SMALL_IMAGES, {"wanted": 7})
+    assert AverageSearch().refuses(replace(small, encoded=images(96, height=7, width=20))) is None
 
 
 def test_the_optimum_takes_public_images_for_its_own() -> None:

@@ -31,12 +31,11 @@ def show_plan(plan: "Plan", question: "Question") -> None:
     screen.print(table)
     learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY and not step.left_out), None)
     if learning is not None:
-        said = f"{sentences.step(learning.key).capitalize()}: {sentences.duration(learning.expected)}"
+        said = sentences.planned(learning.key, learning.expected)
     else:
         said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NO_TIME))
     screen.print(escape(said), highlight=False)
-    total, budget = sentences.duration(plan.expected), sentences.duration(question.budget)
-    screen.print(f"Expected in all: {total}, of a budget of {budget}.", highlight=False)
+    screen.print(sentences.expected(plan.expected, question.budget), highlight=False)
 
 
 def _expected(plan: "Plan", key: StepKey) -> str:
@@ -73,24 +72,18 @@ def _sentences(result: Result) -> list[str]:
     """Say what the table does not: the verdict, what would help, and what to distrust."""
     said = [sentences.headline(result)]
     for scheme in result.schemes:
-        for advice in scheme.advice:
-            if advice.helps is not None:
-                said.append(f"{scheme.name}. {sentences.change(advice.change)}. {sentences.advice(advice)}")
+        said += [sentences.advised(scheme.name, advice) for advice in scheme.advice if advice.helps is not None]
     if result.why_no_accuracy is not None:
         said.append(sentences.no_accuracy(result.why_no_accuracy))
-    reasons = len(sentences.flags(result.flags))
-    if reasons:
-        said.append(f"{reasons} reason{'s' if reasons > 1 else ''} to distrust parts of this audit: see the page.")
+    if result.flags:
+        said.append(sentences.distrusted(result.flags))
     return said
 
 
 def _places(screen: Console, folder: Path) -> None:
     screen.print(escape(f"The page:     {(folder / 'report.html').resolve()}"), highlight=False, soft_wrap=True)
     screen.print(escape(f"All figures:  {(folder / 'result.json').resolve()}"), highlight=False, soft_wrap=True)
-    screen.print(
-        escape(f"Pages may be passed on, the folder may not: {folder / 'pictures'} shows private images."),
-        highlight=False,
-    )
+    screen.print(escape(sentences.may_be_shared(str(folder / "pictures"))), highlight=False)
 
 
 def _colour(outcome: Outcome) -> str:
@@ -111,4 +104,4 @@ def _worst(scheme: SchemeResult, images: int) -> tuple[str, str]:
     if worst.outcome is not Outcome.BROKEN:
         return "none of them", ""
     found = sentences.worst_finding(worst.figures, images) or worst.harm.value
-    return escape(f"{worst.attack}: {found}"), f"{sentences.duration(worst.seconds)}, {sentences.size(worst.memory)}"
+    return escape(f"{worst.attack}: {found}"), sentences.cost(worst.seconds, worst.memory)

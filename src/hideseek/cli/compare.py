@@ -52,7 +52,4 @@ def run(arguments: Sequence[str]) -> None:
         words = (*sentences.difference(each), "differs" if each.differs else "")
         table.add_row(*(f"{style}{escape(word)}" for word in words))
     screen.print(table)
-    count = sum(each.differs for each in found)
-    screen.print(
-        f"{count} thing{'' if count == 1 else 's'} differ{'s' if count == 1 else ''}." if count else "Nothing differs."
-    )
+    screen.print(sentences.differing(sum(each.differs for each in found)))

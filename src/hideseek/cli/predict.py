@@ -19,7 +19,7 @@ from hideseek.data import load
 from hideseek.data.folder import image_files, load_files
 from hideseek.errors import BadInput
 from hideseek.files import new_file
-from hideseek.hide.files.schemes import from_json
+from hideseek.hide.files.schemes import BadParameter, from_json
 from hideseek.learn import accuracy, predict
 from hideseek.records import MixingEncoder, Samples
 from hideseek.train.trained import MODEL, Trained, read_model
@@ -87,7 +87,12 @@ def _scheme(hiding: HidingOptions, described: object) -> MixingEncoder | None:
         return None
     if described is None:
         raise BadInput("this model was trained on plain images, there is no scheme to hide by: leave --hidden out.")
-    return from_json(described)
+    try:
+        return from_json(described)
+    except BadParameter as bad:
+        raise BadInput(
+            f"the parameter {bad.name} = {bad.value!r} of the model's scheme is not usable: train the model again."
+        ) from None
 
 
 def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:

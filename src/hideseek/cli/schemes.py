@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import ENCODERS
-from hideseek.hide.files.schemes import from_json, to_json
+from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.records import MixingEncoder
 
 
@@ -51,6 +51,9 @@ def _value(text: str) -> object:
 def _checked(name: str, described: Mapping[str, object]) -> MixingEncoder:
     try:
         return from_json(described)
+    except BadParameter as bad:
+        raise BadInput(
+            f"{name}: the parameter {bad.name} = {bad.value!r} is not usable here: give another value."
+        ) from None
     except BadInput as mistake:
-        text = str(mistake).replace("of the release's scheme is not usable: it was damaged", "is not usable here")
-        raise BadInput(f"{name}: {text}") from None
+        raise BadInput(f"{name}: {mistake}") from None

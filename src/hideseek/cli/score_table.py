@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from hideseek.records import Evidence
-from hideseek.records.result import Note
-from hideseek.report.sentences import note as sentence
+from hideseek.records.result import Note, Range
+from hideseek.report import sentences
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
@@ -22,8 +22,8 @@ WIDTH = 160  # columns, where the output is not a terminal
 def show(attack: str, evidence: Evidence, judgement: Judgement) -> None:
     """Print what an attack cost, a table for each of its claims, and why metrics were left out."""
     screen = console()
-    cost = f"{evidence.seconds:,.1f} s, {evidence.memory / 2**20:,.0f} MiB"
-    screen.print(f"[bold]{escape(attack)}[/bold] ({cost})", highlight=False)
+    took = sentences.cost(evidence.seconds, evidence.memory)
+    screen.print(f"[bold]{escape(attack)}[/bold] ({took})", highlight=False)
     if not evidence.claims:
         screen.print("It claims nothing, so there is nothing to score.")
     for number in sorted({score.number for score in judgement.scores}):
@@ -57,16 +57,15 @@ def _table(scores: list[Score], wide: bool) -> Table:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
     for baseline in baselines or ["best baseline"]:
-        table.add_column(baseline, justify="right", max_width=13)
+        table.add_column(baseline, justify="right", max_width=11)
     table.add_column("verdict")
     for score in scores:
         metric = CLAIMS[score.claim].metrics[score.metric]
         found = score.interval
-        limits = f"[{_number(found.low, metric.unit)}, {_number(found.high, metric.unit)}]"
-        unit = f", {metric.unit}" if metric.unit else ""
+        limits = sentences.span(Range(found.mean, found.low, found.high, found.count), metric.unit)
         table.add_row(
-            f"{score.metric}{unit} {'↑' if metric.higher_is_better else '↓'}",
-            f"[bold]{_number(found.mean, metric.unit)}[/bold]  {escape(limits)}",
+            f"{score.metric} {'↑' if metric.higher_is_better else '↓'}",
+            f"[bold]{sentences.number(found.mean, metric.unit)}[/bold] ({limits})",
             *(_baseline(score.baselines.get(baseline), metric.unit) for baseline in baselines or [score.best_baseline]),
             f"[bold]{_verdict(score)}[/bold]" if score.beats else _verdict(score),
         )
@@ -74,18 +73,7 @@ def _table(scores: list[Score], wide: bool) -> Table:
 
 
 def _baseline(baseline: Interval | None, unit: str) -> str:
-    return "" if baseline is None else _number(baseline.mean, unit)
-
-
-def _number(value: float, unit: str) -> str:
-    """Write a number with as many digits as make sense.
-
-    >>> _number(12.3456, "dB"), _number(0.12345, "share"), _number(1234.5, "place")
-    ('12.35', '0.123', '1,234.5')
-    """
-    if unit == "place":
-        return f"{value:,.1f}"
-    return f"{value:.2f}" if unit == "dB" else f"{value:.3f}"
+    return "" if baseline is None else sentences.number(baseline.mean, unit)
 
 
 def _verdict(score: Score) -> str:
@@ -108,4 +96,4 @@ def _notes(scores: Iterable[Score]) -> list[str]:
     for score in scores:
         for note in score.notes:
             about.setdefault(note, []).append(score.metric)
-    return [f"{escape(', '.join(metrics))}: {escape(sentence(note))}" for note, metrics in about.items()]
+    return [f"{escape(', '.join(metrics))}: {escape(sentences.note(note))}" for note, metrics in about.items()]

@@ -17,6 +17,7 @@ from hideseek.files import must_be_new, new_file, new_folder
 from hideseek.hide.files.release_files import read_release, release_digest, with_public
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Refused
 from hideseek.report.evidence_sheet import evidence_sheet
+from hideseek.report.sentences import cost, parameter
 from hideseek.seek import ATTACKS, VARIANTS, describe, settings
 from hideseek.seek import run as attack_release
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
@@ -153,10 +154,10 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
         if picture is not None:
             with new_file(partial / "evidence.png") as file:
                 picture.save(file, "PNG")
-    print(f"{name}: evidence in {folder} ({evidence.seconds:,.1f} s, {evidence.memory / 2**20:,.0f} MiB).")
+    print(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
     for remark, value in evidence.remarks.items():
         if isinstance(value, int | float):
-            print(f"  {remark}: {value:.4g}")
+            print(f"  {remark}: {parameter(value)}")
     print(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
@@ -167,7 +168,9 @@ def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) 
     except Refused as error:
         reason = error.refusal.reason
         if reason is Reason.MISSING_FIELDS:
-            hints = [FIELDS[field] for field in attack.needs if getattr(release, field) is None]
+            hints = [
+                FIELDS.get(field, field.replace("_", " ")) for field in attack.needs if getattr(release, field) is None
+            ]
         else:
             hints = [HINTS[reason]] if reason in HINTS else []
         if not hints:
@@ -197,6 +200,6 @@ Other ways of some of them, which are run only where they are named:
 
 `hideseek seek ATTACK --help` explains an attack's settings. Several attacks: their names with commas between, or all.
 
-Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret truth
+Try:  hideseek hide mixup --data faces --rounds 20 --out hidden --keep-secret secret
       hideseek seek mixup-pairs --release hidden --out found
-      hideseek score found --secret truth"""
+      hideseek score found --secret secret"""

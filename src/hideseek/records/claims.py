@@ -1,10 +1,11 @@
-"""What an attack may claim to have found; each kind of claim can be scored against the truth."""
+"""What an attack may claim to have found; each kind of claim can be scored against the ground truth."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 from jaxtyping import Float, Int, Int8
 from torch import Tensor
@@ -25,6 +26,18 @@ class Claim(ABC):
                 raise TypeError(f"there is a claim called {name!r} already.")
             cls.name = name
             cls.kinds[name] = cls
+
+    def parts(self) -> dict[str, Any]:
+        """Give the value of each field by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def finite(self) -> bool:
+        """Tell whether all numbers in it are finite."""
+        return all(
+            bool(value.isfinite().all()) if isinstance(value, Tensor) else math.isfinite(value)
+            for value in self.parts().values()
+            if isinstance(value, Tensor | float)
+        )
 
 
 @dataclass(frozen=True)

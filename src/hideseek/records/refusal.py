@@ -21,13 +21,13 @@ class Reason(StrEnum):
         reason.text = text
         return reason
 
-    OTHER_KIND = "other-kind", "this attack is on a {wanted}, not on a {given}."
+    OTHER_KIND = "other-kind", "this attack is for releases of the kind {wanted}, not {given}."
     MISSING_FIELDS = "missing-fields", "this attack needs {fields}, which this attacker does not have."
     NO_PUBLIC_IMAGES = (
         "no-public-images",
         "this attack is on schemes that mix in public images; this one mixes in none.",
     )
-    TOO_FEW_PUBLIC_IMAGES = "too-few-public-images", "{given} public images are too few: {wanted} or more are needed."
+    TOO_FEW_PUBLIC_IMAGES = "too-few-public-images", "too few public images: {given}, and {wanted} or more are needed."
     PUBLIC_IMAGES_OF_OTHER_SIZE = (
         "public-images-of-other-size",
         "public images of {given} cannot be in rows of {wanted}: load them at the size that they were mixed at.",
@@ -39,7 +39,7 @@ class Reason(StrEnum):
     )
     TOO_FEW_OWN_IMAGES = (
         "too-few-own-images",
-        "{given} images of the attacker's own are too few: {wanted} or more are needed.",
+        "too few images of the attacker's own: {given}, and {wanted} or more are needed.",
     )
     UNSUITED_OWN_IMAGES = (
         "unsuited-own-images",
@@ -56,7 +56,7 @@ class Reason(StrEnum):
         "no-common-images",
         "every private image is in one row alone, so no two rows share one: it takes two rounds or more.",
     )
-    TOO_FEW_ROWS = "too-few-rows", "{given} rows are too few: {wanted} or more are needed."
+    TOO_FEW_ROWS = "too-few-rows", "too few rows: {given}, and {wanted} or more are needed."
     TOO_FEW_ROUNDS = (
         "too-few-rounds",
         "the attack needs two images with {wanted} or more rows each: encode every image in {wanted} rounds or more.",
@@ -73,7 +73,7 @@ class Refusal:
     """Says why an attack does not apply.
 
     >>> str(Refusal(Reason.TOO_FEW_ROWS, {"given": 3, "wanted": 5}))
-    '3 rows are too few: 5 or more are needed.'
+    'too few rows: 3, and 5 or more are needed.'
     """
 
     reason: Reason

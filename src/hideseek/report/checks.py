@@ -4,13 +4,14 @@ The facts of a flag are those that its sentence needs (report/sentences/flags.py
 """
 
 from collections.abc import Iterator
+from itertools import product
 
-from hideseek.records.result import AttackResult, Figure, Flag, FlagKind, Outcome, Result, SchemeResult
+from hideseek.records.result import AttackResult, Figure, Flag, FlagKind, Harm, Outcome, Result, SchemeResult
 
 Facts = dict[str, str | int | float]
 FEW, VERY_FEW = 20, 10  # images; with fewer, a bootstrap's 95 % interval errs more often than it says
 FACTOR = 1.5  # between a parameter as stated and as it comes to, beyond which they are not the same
-COMPARED = ("fitted-ssim", "re-identified")  # by which attackers are compared
+COMPARED = (Harm.LIKENESS, Harm.REIDENTIFIED)  # by whose figures attackers are compared
 MISSING = {Outcome.FAILED: FlagKind.FAILED, Outcome.WITHHELD: FlagKind.WITHHELD}
 """Attacks that apply and say nothing: what they would have found is not known."""
 
@@ -52,13 +53,16 @@ def _scheme(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
 
 
 def _weaker_beats_stronger(scheme: SchemeResult, result: Result) -> Iterator[Flag]:
-    """Flag an attacker who knows less and does better: then those who know more are understated."""
-    for metric in COMPARED:
-        found = [(attack, figure) for attack in scheme.attacks for figure in attack.figures if figure.metric == metric]
-        for threat in result.threats:
-            below = {each.name for each in result.threats if threat.covers(each) and not each.covers(threat)}
-            weaker = [pair for pair in found if pair[0].threat in below]
-            stronger = [pair for pair in found if pair[0].threat == threat.name]
+    """Flag an attacker who knows less and does better: then those who know more are understated.
+
+    Of several metrics of one harm, the first that shows it is told.
+    """
+    for harm, threat in product(COMPARED, result.threats):
+        below = {each.name for each in result.threats if threat.covers(each) and not each.covers(threat)}
+        found = [(attack, figure) for attack in scheme.attacks for figure in attack.figures if figure.harm is harm]
+        for metric in dict.fromkeys(figure.metric for _, figure in found):
+            weaker = [pair for pair in found if pair[1].metric == metric and pair[0].threat in below]
+            stronger = [pair for pair in found if pair[1].metric == metric and pair[0].threat == threat.name]
             if not weaker or not stronger:
                 continue
             (best, more), (least, less) = max(weaker, key=_advantage), max(stronger, key=_advantage)
@@ -66,6 +70,7 @@ def _weaker_beats_stronger(scheme: SchemeResult, result: Result) -> Iterator[Fla
                 values = {"more": more.found.mean, "found": less.found.mean}
                 facts: Facts = {"weaker": best.attack, "metric": metric, "unit": less.unit, **values}
                 yield Flag(FlagKind.WEAKER_BEATS_STRONGER, scheme.name, least.attack, facts)
+                break
 
 
 def _advantage(pair: tuple[AttackResult, Figure]) -> float:

@@ -47,7 +47,7 @@ def _notes(metric: Metric, values: Scores, found: Interval) -> Iterator[Note]:
     if metric.limit is not None and (exact := int((values >= metric.limit).sum())):
         yield Note(NoteKind.EXACT, exact, value=metric.limit, unit=metric.unit)
     if missing := int((~values.isfinite()).sum()):
-        yield Note(NoteKind.NO_TRUTH, missing, len(values))
+        yield Note(NoteKind.NO_GROUND_TRUTH, missing, len(values))
     if found.count < FEWEST:
         yield Note(NoteKind.FEW_IMAGES, found.count, FEWEST)
 

@@ -63,7 +63,7 @@ def others(
     chance: Randomness,
     classes: Int[Tensor, " guesses"] | None = None,
 ) -> Int[Tensor, " guesses"]:
-    """Draw for each guess a private image that is none of its truths, of a class if one is given; −1: there is none."""
+    """Draw for each guess another private image than its ground truths, of a class if given; −1: there is none."""
     drawn = torch.empty(len(truths), dtype=torch.int64)
     own = private.labels.cpu().argmax(1) if classes is not None else None
     for rows in blocks(len(truths), len(private), BLOCK):

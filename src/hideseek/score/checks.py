@@ -1,7 +1,5 @@
 """Parts of checks: whether evidence, which may come from a stranger, can be about a release."""
 
-from dataclasses import fields
-
 import torch
 from torch import Tensor
 
@@ -16,10 +14,8 @@ ADVICE = "the evidence is of another release, or damaged"
 
 def check_finite(claim: Claim) -> None:
     """Refuse a claim with what is not a number."""
-    for field in fields(claim):
-        value = getattr(claim, field.name)
-        if isinstance(value, Tensor) and not bool(value.isfinite().all()):
-            raise BadInput(f"the {field.name} of a claim are not all finite numbers: the attack has failed.")
+    if not claim.finite():
+        raise BadInput(f"the numbers of a claim of the kind {claim.name} are not all finite: the attack has failed.")
 
 
 def check_within(numbers: Tensor, count: int, what: str) -> None:

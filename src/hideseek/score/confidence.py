@@ -24,9 +24,9 @@ class Interval:
     low: float
     high: float
     count: int
-    confidence: float = 0.95
-    p_value: float = 0.0
+    p_value: float
     """How likely such a mean is if the true one is zero, or less (Student's test, one-sided)."""
+    confidence: float = 0.95
 
 
 def interval(
@@ -57,7 +57,7 @@ def interval(
         means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(finite.mean()), float(low), float(high), units, confidence, _p_value(sums, counts))
+    return Interval(float(finite.mean()), float(low), float(high), units, _p_value(sums, counts), confidence)
 
 
 def _p_value(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:

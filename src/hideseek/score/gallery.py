@@ -28,7 +28,7 @@ class Example:
 
 
 def gallery(claim: Reconstruction, secret: Secret, count: int = 6) -> dict[Kind, list[Example]]:
-    """Choose up to `count` guesses of each kind by how well they correlate with the truth, whatever the sign.
+    """Choose up to `count` guesses of each kind by how well they correlate with the ground truth, whatever the sign.
 
     That is how good the best fit of brightness and contrast is: a guess may be the negative of an image.
     """

@@ -1,8 +1,7 @@
 """Judging evidence: every claim by every metric that fits it, beside baselines that ignore the release."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -129,12 +128,8 @@ def _below(
 
 def _empty(claim: Claim) -> bool:
     """Tell whether a claim has no items."""
-    return any(isinstance(value, Tensor) and not len(value) for value in _parts(claim).values())
+    return any(isinstance(value, Tensor) and not len(value) for value in claim.parts().values())
 
 
 def _on_processor(claim: Claim) -> Claim:
-    return replace(claim, **{name: value.cpu() for name, value in _parts(claim).items() if isinstance(value, Tensor)})
-
-
-def _parts(claim: Claim) -> dict[str, Any]:
-    return {field.name: getattr(claim, field.name) for field in fields(claim)}
+    return replace(claim, **{name: value.cpu() for name, value in claim.parts().items() if isinstance(value, Tensor)})

@@ -8,7 +8,7 @@ from hideseek.errors import BadInput
 
 
 def one_to_one(likeness: Float[Tensor, "guesses truths"]) -> Int[Tensor, " guesses"]:
-    """Give every guess the truth that makes the sum of likenesses largest, each truth once; −1 where none is left.
+    """Give every guess the ground truth that makes the sum of likenesses largest, each once; −1 where none is left.
 
     The Hungarian method: an attacker's batch has no order, and a guess must not be counted for two images.
 

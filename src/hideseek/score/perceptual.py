@@ -1,4 +1,4 @@
-"""How different a guess looks from the truth, by LPIPS."""
+"""How different a guess looks from the ground truth, by LPIPS."""
 
 import os
 from functools import lru_cache, partial

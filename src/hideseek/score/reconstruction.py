@@ -28,7 +28,7 @@ from hideseek.score.identification import by_chance, re_identified
 from hideseek.score.image_scores import LIMIT, Compare, Images, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
 
-RECOVERED = 0.9  # the correlation with the truth from which anybody would say that it is the same picture
+RECOVERED = 0.9  # the correlation with the ground truth from which anybody would say that it is the same picture
 EACH = 3  # of the best, the median and the worst, to show
 
 
@@ -46,8 +46,8 @@ def check(claim: Reconstruction, secret: Secret) -> None:
 def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
     """Answer with the mean of all private images or of the class, with another one of the class, or with any other.
 
-    An item's class is that of the private image that most of it is of, which its label shows. The truth is not in the
-    mean of its class, which may be small. Where there is no other image, the baseline is about nothing (−1).
+    An item's class is that of the private image that most of it is of, which its label shows. The ground truth is not
+    in the mean of its class, which may be small. Where there is no other image, the baseline is about nothing (−1).
     Deviation: without an order no class is known, and guesses are matched. So the baseline is a random sample of the
     private images, matched like the guesses, except that no image is matched to itself; within items, a random image
     that is not in the item.
@@ -99,7 +99,7 @@ def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Sh
 
 
 def _recovered(truth: Images, guess: Images) -> Scores:
-    """Tell whether a guess, or its negative, is all but the truth."""
+    """Tell whether a guess, or its negative, is all but the ground truth."""
     return (similarity.correlation(truth, guess).abs() >= RECOVERED).double()
 
 
@@ -112,7 +112,7 @@ def _metric(
 
 
 _SSIM = partial(similarity.ssim, data_range=1.0)
-_FIT = "once brightness and contrast are set to fit the truth"
+_FIT = "once brightness and contrast are set to fit the ground truth"
 _BESIDE = "{value} against {baseline} by {name}"
 
 METRICS = {
@@ -130,19 +130,19 @@ METRICS = {
         finding=f"correlation of absolute values {_BESIDE}",
     ),
     "recovered": _metric(
-        f"the share of guesses whose correlation with the truth, or its negative, is {RECOVERED} or more",
+        f"the share of guesses whose correlation with the ground truth, or its negative, is {RECOVERED} or more",
         by_pixels,
         _recovered,
         "share",
         f"{{value}} of its guesses are the private image (correlation ≥ {RECOVERED})",
     ),
-    "l2": _metric("distance to the truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
+    "l2": _metric("distance to the ground truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
     "re-identified": Metric(
         re_identified,
         subjects,
         True,
         "share",
-        "the share of guesses that are more like their truth than like any other private image",
+        "the share of guesses that are more like their ground truth than like any other private image",
         "{value} of its guesses point to their image among {images} ({baseline} by {name})",
         chance=by_chance,
     ),

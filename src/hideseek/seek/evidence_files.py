@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +36,7 @@ def write_evidence(found: Found, folder: Path) -> None:
     claims = []
     for number, claim in enumerate(found.evidence.claims):
         about: dict[str, Any] = {"kind": claim.name}
-        for name, value in _parts(claim).items():
+        for name, value in claim.parts().items():
             if isinstance(value, torch.Tensor):
                 tensors[f"{number}.{name}"] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
             else:
@@ -89,10 +88,6 @@ def _check_format(path: Path, number: int) -> None:
         raise BadInput(f"{path} has the format {number}, which is no longer read: run the attack again.")
 
 
-def _parts(claim: Claim) -> dict[str, Any]:
-    return {field.name: getattr(claim, field.name) for field in dataclasses.fields(claim)}
-
-
 def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Claim:
     """Build a claim from its tensors and its other fields; a shape that does not fit is a ValueError."""
     kind = Claim.kinds[described["kind"]]
@@ -104,13 +99,14 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
             values[name] = described[name]
             continue
         tensor = values[name] = tensors[f"{number}.{name}"]
-        if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes or not tensor.isfinite().all():
+        if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes:
             raise ValueError(name)
         names = hint.dim_str.split()
         if len(names) != tensor.ndim or any(
             sizes.setdefault(n, s) != s for n, s in zip(names, tensor.shape, strict=True)
         ):
             raise ValueError(name)
-    if not all(math.isfinite(value) for value in values.values() if isinstance(value, float)):
-        raise ValueError
-    return kind(**values)
+    claim = kind(**values)
+    if not claim.finite():
+        raise ValueError(claim.name)
+    return claim

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import psutil
-from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -30,7 +29,7 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
         evidence = attack.seek(release, chance)
         seconds = time.monotonic() - started
     for claim in evidence.claims:
-        if not all(value.isfinite().all() for value in vars(claim).values() if isinstance(value, Tensor)):
+        if not claim.finite():
             raise NotFinite(f"the attack has failed: its {type(claim).__name__} holds numbers that are not finite.")
     return replace(evidence, seconds=seconds, memory=memory.most)
 

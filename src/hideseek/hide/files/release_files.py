@@ -27,7 +27,7 @@ from hideseek.hide.files.release_checks import (
     read_description,
     wanted_tensors,
 )
-from hideseek.hide.files.schemes import from_json, to_json
+from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.hide.files.secret_files import SecretWriter
 from hideseek.hide.files.shards import shard_name, write_shards
 from hideseek.hide.mixing.checked_recipe import checked_recipe
@@ -84,7 +84,12 @@ def read_release(folder: Path) -> EncodedRelease:
     """Read a release, after checking all of it: version, checksums, shapes, finite values, labels."""
     about = read_description(folder)
     names = about["classes"] if isinstance(about["classes"], list) else []
-    scheme = from_json(about["scheme"])
+    try:
+        scheme = from_json(about["scheme"])
+    except BadParameter as bad:
+        raise BadInput(
+            f"the parameter {bad.name} = {bad.value!r} of the release's scheme is not usable: it was damaged."
+        ) from None
     wanted = wanted_tensors(about, scheme)
     row_bytes = sum(torch.empty(0, dtype=dtype).element_size() * math.prod(shape) for dtype, shape in wanted.values())
     for number, shard in enumerate(about["shards"]):  # before room is made for what a stranger only claims to have

@@ -10,6 +10,14 @@ from hideseek.errors import BadInput
 from hideseek.records import Encoder, MixingEncoder
 
 
+class BadParameter(BadInput):
+    """A parameter that a scheme cannot have; whoever knows where it was written says so in words of their own."""
+
+    def __init__(self, name: str, value: object) -> None:
+        super().__init__(f"the parameter {name} = {value!r} of the scheme is not usable: give another value.")
+        self.name, self.value = name, value
+
+
 def to_json(scheme: Any) -> dict[str, Any]:
     """Give the mechanism and the parameters of a scheme, or of a part of it.
 
@@ -62,5 +70,5 @@ def _value(value: object, kind: Any, name: str) -> Any:
     else:
         fits = False
     if not fits:
-        raise BadInput(f"the parameter {name} = {value!r} of the release's scheme is not usable: it was damaged.")
+        raise BadParameter(name, value)
     return float(value) if isinstance(value, int) and float in options else value

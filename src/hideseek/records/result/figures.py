@@ -38,7 +38,7 @@ class NoteKind(StrEnum):
 
     EXACT = "exact"
     """`count` items are exact, which is infinitely many `unit`, and count as `value`."""
-    NO_TRUTH = "no-truth"
+    NO_GROUND_TRUTH = "no-ground-truth"
     """`count` of `of` items have no ground truth to be judged by."""
     FEW_IMAGES = "few-images"
     """It is about `count` images, fewer than the `of` that are needed to beat a baseline."""

@@ -1,13 +1,12 @@
 """An audit as one page: nothing in it comes from elsewhere, and private images are blurred unless asked for."""
 
-from dataclasses import replace
 from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hideseek.files import new_file
-from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result, Verdict
+from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result
 from hideseek.report import sentences
 from hideseek.report.page.anchors import anchor, placed, subjects
 from hideseek.report.page.pictures import Gallery
@@ -45,6 +44,7 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
             knows={threat.name: threat.knows for threat in result.threats},
             charts={name: trade_off_chart(result, f"chart-{name}", width) for name, width in _widths(bool(drawn))},
             undrawn=[scheme.name for scheme in result.schemes if scheme.name not in drawn],
+            no_verdict=sentences.NO_VERDICT,
             show_private=show_private,
             style=_asset("style.css"),
             script=_asset("script.js"),
@@ -109,7 +109,6 @@ def _environment(gallery: Gallery) -> "Environment":
         verdict=sentences.verdict,
         worst_harm=worst_harm,
     )
-    environment.tests["like"] = _is_like
     return environment
 
 
@@ -123,8 +122,3 @@ def _firsts(exhibits: tuple[Exhibit, ...]) -> tuple[list[Exhibit], list[Exhibit]
     """Divide exhibits into the first of each kind, and the rest."""
     firsts = list({exhibit.kind: exhibit for exhibit in reversed(exhibits)}.values())[::-1]
     return firsts, [exhibit for exhibit in exhibits if not any(exhibit is first for first in firsts)]
-
-
-def _is_like(verdict: Verdict, other: Verdict) -> bool:
-    """Tell whether the same is to be said of two attackers: the same attacks broke the scheme."""
-    return verdict == replace(other, threat=verdict.threat)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from hideseek.records.result import Accuracy, Harm, Result, SchemeResult
 from hideseek.report.page.axes import Scale, drawing, kept, line, shortened, text, ticks, widened
 from hideseek.report.ranking import is_judged, worst_harm
-from hideseek.report.sentences import number, span
+from hideseek.report.sentences import number, trade_off
 
 SIZE, LINE, EMPTY = 13, 40, 24
 Placed = tuple[SchemeResult, Accuracy]
@@ -50,7 +50,7 @@ def trade_off_chart(result: Result, name: str, width: int) -> Markup:
         parts.append(line(at, top - 6, at, y, "dashed"))
         parts.append(text(kept(at, words, SIZE, left, right), top - 12, words, kind="words", size=SIZE))
     title = "What each scheme leaks at worst, over the accuracy of a model trained on it"
-    return drawing(width, y + 52, name, title, _description(schemes, result.vanilla), parts + points)
+    return drawing(width, y + 52, name, title, trade_off(schemes, result.vanilla), parts + points)
 
 
 def _percent(accuracy: Accuracy) -> str:
@@ -84,12 +84,3 @@ def _point(
         ),
         text(at, y - 11, name, kind="name", size=SIZE),
     ]
-
-
-def _description(schemes: Sequence[Placed], vanilla: Accuracy | None) -> str:
-    each = [
-        f"{scheme.name}: {worst_harm(scheme).value}, accuracy {number(accuracy.accuracy.mean, 'share')} "
-        f"({span(accuracy.accuracy, 'share')})"
-        for scheme, accuracy in schemes
-    ]
-    return "; ".join([*each, *([f"not hidden: accuracy {_percent(vanilla)}"] if vanilla else [])]) + "."

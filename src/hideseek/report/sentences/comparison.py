@@ -2,7 +2,7 @@
 
 from hideseek.records.result import DatasetSummary, Outcome, Range
 from hideseek.report.comparison import Compared, Difference, Mismatch, MismatchKind, Value
-from hideseek.report.sentences.numbers import duration, listing, number, span
+from hideseek.report.sentences.numbers import counted, duration, listing, number, span
 
 COMPARED = {
     Compared.AUDITED: "",
@@ -31,6 +31,15 @@ def _compared(value: Range | Outcome | bool, unit: str) -> str:
     if isinstance(value, Range):
         return f"{number(value.mean, unit)} ({span(value, unit)})"
     return value.value if isinstance(value, Outcome) else "audited" if value else "not audited"
+
+
+def differing(count: int) -> str:
+    """Say how much differs.
+
+    >>> differing(0), differing(1), differing(2)
+    ('Nothing differs.', '1 thing differs.', '2 things differ.')
+    """
+    return f"{counted(count, 'thing')} differ{'s' if count == 1 else ''}." if count else "Nothing differs."
 
 
 def mismatch(found: Mismatch) -> str:

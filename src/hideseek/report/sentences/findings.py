@@ -63,7 +63,7 @@ def _beside(figure: Figure) -> str:
 
 NOTES = {
     NoteKind.EXACT: "{count:,} are exact: infinitely many {unit} count as {value}.",
-    NoteKind.NO_TRUTH: "{count:,} of {of:,} items have no ground truth to be judged by.",
+    NoteKind.NO_GROUND_TRUTH: "{count:,} of {of:,} items have no ground truth to be judged by.",
     NoteKind.FEW_IMAGES: "It is about {count:,} private images only: {of:,} at least are needed to beat a baseline.",
     NoteKind.ANSWERS_KEPT: "{count:,} answers were kept, and no more can be looked through.",
     NoteKind.ENLARGED: "Images were enlarged from {count:,} to {of:,} pixels.",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hideseek.records.result import Flag, FlagKind
-from hideseek.report.sentences.numbers import listing, number, parameter
+from hideseek.report.sentences.numbers import counted, listing, number, parameter
 
 OVERLAPS = {
     "public": (
@@ -94,3 +94,9 @@ def _told(raised: Flag, attacks: str) -> str:
     words |= {name: parameter(float(facts[name])) for name in PARAMETERS if name in facts}
     subject = f"{raised.attack} is" if raised.attack else "The audit is"
     return template.format_map({**facts, **words, "attack": raised.attack, "attacks": attacks, "subject": subject})
+
+
+def distrusted(raised: Sequence[Flag]) -> str:
+    """Say how many reasons there are to distrust parts of an audit; empty where there is none."""
+    reasons = len(flags(raised))
+    return f"{counted(reasons, 'reason')} to distrust parts of this audit: see the page." if reasons else ""

@@ -94,6 +94,15 @@ def size(count: float) -> str:
     return f"{count / 2**20:,.0f} MiB" if count < 2**30 else f"{count / 2**30:,.1f} GiB"
 
 
+def cost(seconds: float, memory: float) -> str:
+    """Write what something took.
+
+    >>> cost(42.0, 312 * 2**20)
+    '42 s, 312 MiB'
+    """
+    return f"{duration(seconds)}, {size(memory)}"
+
+
 def plain(value: Any) -> str:
     """Write a setting or a remark, whatever it is.
 

@@ -1,13 +1,24 @@
 """What is said of a scheme: against each attacker, what is proved of it, and what to change."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from hideseek.records.encoder import Bound, Change, ChangeKind
-from hideseek.records.result import Advice, Outcome, SchemeResult, Verdict
+from hideseek.records.result import Accuracy, Advice, Outcome, SchemeResult, Verdict
+from hideseek.report.ranking import worst_harm
 from hideseek.report.sentences.attacks import attack, failure, refusal
-from hideseek.report.sentences.numbers import counted, duration, listing, parameter, sentence
+from hideseek.report.sentences.numbers import counted, duration, listing, number, parameter, sentence, span
+
+NO_VERDICT = "No attacker was tried."
 
 
-def verdict(said: Verdict, scheme: SchemeResult, images: int) -> str:
-    """Say how a scheme fares against one attacker; the attack that broke it is named beside the sentence."""
+def verdict(said: Verdict, scheme: SchemeResult, images: int, before: Verdict | None = None) -> str:
+    """Say how a scheme fares against one attacker; the attack that broke it is named beside the sentence.
+
+    Where the same attacks decided the verdict on the attacker `before` this one, that is not said twice.
+    """
+    if before is not None and said.by and said == replace(before, threat=said.threat):
+        return "As for the attacker before."
     missing = f"{listing(said.missing)} did not run, or could not be believed." if said.missing else ""
     if said.outcome is Outcome.BROKEN:
         worst = next((each for each in scheme.attacks if each.attack == said.by), None)
@@ -70,6 +81,23 @@ def advice(advised: Advice) -> str:
     else:
         said = f"Not enough: {advised.attack} still beats its baseline."
     return _joined(said, sentence(advised.change.cost))
+
+
+def advised(scheme: str, given: Advice) -> str:
+    """Say what to change in a scheme, and what speaks for it or against it."""
+    return f"{scheme}. {change(given.change)}. {advice(given)}"
+
+
+def trade_off(schemes: Sequence[tuple[SchemeResult, Accuracy]], vanilla: Accuracy | None) -> str:
+    """Say what each scheme leaks at worst, and the accuracy of a model that was trained on it."""
+    said = [
+        f"{scheme.name}: {worst_harm(scheme).value}, accuracy {number(accuracy.accuracy.mean, 'share')}"
+        f" ({span(accuracy.accuracy, 'share')})"
+        for scheme, accuracy in schemes
+    ]
+    if vanilla is not None:
+        said.append(f"not hidden: accuracy {number(vanilla.accuracy.mean, 'share')}")
+    return f"{'; '.join(said)}."
 
 
 def shared(scheme: SchemeResult) -> str:

@@ -21,7 +21,7 @@ from hideseek.train.schedules import Cosine
 from hideseek.train.training import AdamW, Training
 from hideseek.train.worker import torch_seed
 
-TRIED = 512  # encodings that a network is tried on
+VALIDATED_ON = 512  # encodings that a trained network is validated on
 BLOCK = 1 << 20  # pixels that are restored at a time
 LEAST_ROWS = 1600  # a hundred batches to train on: below, a network has hardly begun
 STEP = 330  # calls of a step of training: some hundred operations forwards, backwards, and of the optimiser
@@ -82,15 +82,15 @@ class RestoreSigns:
             raise BadInput("rate must be positive and adversarial must not be negative, both finite.")
 
     def train(self, release: EncodedRelease, chance: Randomness) -> Demasker:
-        """Train a network for a release's scheme, and try it on encodings of images that it has not seen."""
+        """Train a network for a release's scheme, and validate it on encodings of images that it has not seen."""
         if (refusal := self.refuses(release)) is not None:
             raise Refused(refusal)
-        encodings, trial = own_encodings(release, self.rows, self.batch, chance)
+        encodings, held_back = own_encodings(release, self.rows, self.batch, chance)
         seed = int.from_bytes(chance.bytes(6), "little")
         with torch_seed(seed):
             game = Game(release.encoded.shape[0], self.width, self.adversarial)
         fit(game, encodings, objective, Training(1, self.batch, AdamW(self.rate), Cosine(warm=0.05)), seed=seed)
-        return _tried(game.signs.eval(), replace(trial, rows=max(TRIED, self.batch)))
+        return _validated(game.signs.eval(), replace(held_back, rows=max(VALIDATED_ON, self.batch)))
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse a scheme without a mask, and an attacker without images."""
@@ -101,7 +101,7 @@ class RestoreSigns:
         forward = forward_work(task, self.width)
         encode = 2 * task.images_per_item * task.pixels * TOUCH
         training = self.rows * (3 * forward + encode + STEP * CALL / self.batch)
-        return training + TRIED * (forward + encode) + restored * forward
+        return training + VALIDATED_ON * (forward + encode) + restored * forward
 
     def within(self, work: float, task: Task, restored: int) -> Self:
         """Train on fewer encodings."""
@@ -112,11 +112,11 @@ class RestoreSigns:
         return replace(self, rows=largest(work_of, max(LEAST_ROWS, self.batch), self.rows, work))
 
 
-def _tried(network: nn.Module, trial: OwnEncodings) -> Demasker:
+def _validated(network: nn.Module, held_back: OwnEncodings) -> Demasker:
     """Count wrong signs, before and after, and the power that they have."""
     restore = Demasker(network)
     before, after, power, pixels, total = 0.0, 0.0, 0.0, 0, 0.0
-    for encoded, mixed in trial.epoch(0, 0):
+    for encoded, mixed in held_back.epoch(0, 0):
         wrong = (restore(encoded) < 0) != (mixed < 0)
         before += float(((encoded < 0) != (mixed < 0)).sum())
         after += float(wrong.sum())
