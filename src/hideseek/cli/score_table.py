@@ -57,8 +57,8 @@ def _table(scores: list[Score], wide: bool) -> Table:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean and 95 % interval", justify="right", no_wrap=True)
     for baseline in baselines or ["best baseline"]:
-        table.add_column(baseline, justify="right", max_width=11)
-    table.add_column("verdict")
+        table.add_column(baseline, justify="right", max_width=13)
+    table.add_column("verdict", min_width=18)  # "beats its baseline" on one line
     for score in scores:
         metric = CLAIMS[score.claim].metrics[score.metric]
         found = score.interval

@@ -6,7 +6,7 @@ import pytest
 
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, Laplace
-from hideseek.hide.files.schemes import from_json, to_json
+from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.records import Encoder
 
 ALL = {**ENCODERS, "augmented": Augmented(ENCODERS["instahide-cross"])}
@@ -41,3 +41,9 @@ def test_whole_numbers_are_read_where_any_number_may_be() -> None:
 def test_what_is_no_scheme_is_refused(described: object) -> None:
     with pytest.raises(BadInput, match="unknown here"):
         from_json(described)
+
+
+def test_a_parameter_that_cannot_be_is_named() -> None:
+    with pytest.raises(BadParameter) as bad:
+        from_json({**to_json(InstaHide()), "largest": "much"})
+    assert (bad.value.name, bad.value.value) == ("largest", "much")
