@@ -49,7 +49,7 @@ def test_it_is_planned(question: Question) -> None:
     assert plan.step(StepKey(StepKind.ATTACK, "plain", "exact")) is not None
     refused = plan.refused[StepKey(StepKind.ATTACK, "plain", "mixup-pairs")]
     assert refused.reason is Reason.OTHER_KIND
-    assert str(refused) == "this attack is on a EncodedRelease, not on a GradientRelease."
+    assert str(refused) == "this attack is for releases of the kind EncodedRelease, not GradientRelease."
     assert plan.refused[StepKey(StepKind.ATTACK, "mixup", "exact")].reason is Reason.OTHER_KIND
 
 

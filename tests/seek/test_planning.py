@@ -33,6 +33,7 @@ from hideseek.seek.rows.public_search import PublicSearch
 from toy_gradient import GradientRelease
 from toys import images
 
+pytestmark = pytest.mark.usefixtures("without_lpips")
 SCHEMES: dict[str, MixingEncoder] = {
     **{name: ENCODERS[name] for name in ("mixup", "mixup-cross", "instahide-inside", "instahide-cross")},
     **{name: ENCODERS[name] for name in ("singularized-mixup", "laplace")},
