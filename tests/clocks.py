@@ -15,6 +15,9 @@ class VirtualClock(Clock):
     def now(self) -> float:
         return self.time
 
+    def wall(self) -> float:
+        return self.time
+
     def advance(self, seconds: float) -> None:
         """Let some seconds pass, up to the limit."""
         self.time = min(self.time + seconds, self.deadline)

@@ -41,7 +41,7 @@ R = TypeVar("R", bound=Release)
 class GradientRelease(Release):
     """One update for each image, in a random order."""
 
-    withheld: ClassVar = ("order",)
+    withheld: ClassVar = (*Release.withheld, "order")
 
     weights: Float[Tensor, "n classes pixels"]
     biases: Float[Tensor, "n classes"]

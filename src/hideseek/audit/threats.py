@@ -15,21 +15,27 @@ OUTSIDER = Threat(
     "what is shared, in its random order; the scheme and its parameters; public images that are in it; images of his"
     " own; no key, no private image, and not what belongs to the same image",
 )
+CANDIDATES = Threat(
+    "candidates",
+    "also has candidate images",
+    "besides, a gallery of images, of which half are private ones; not which, nor which row holds them",
+    ("candidates",),
+)
 LINKED = Threat(
     "linked",
     "also knows which rows are of one image",
     "besides, for which private image each row was made, as an observer of a party that re-encodes the same image may;"
     " not what it was mixed with",
-    ("made_for",),
+    ("candidates", "made_for"),
 )
 INFORMED = Threat(
     "informed",
     "also knows the mix",
     "besides, which private images are in each row, and with what weights: labels show the weights wherever classes"
     " differ, and Kerckhoffs' attacker is given the rest; no mask, no noise",
-    ("made_for", "sources", "weights"),
+    ("candidates", "made_for", "sources", "weights"),
 )
-THREATS = (OUTSIDER, LINKED, INFORMED)
+THREATS = (OUTSIDER, CANDIDATES, LINKED, INFORMED)
 
 
 def threats_to(release: type[Release]) -> tuple[Threat, ...]:

@@ -26,7 +26,7 @@ class EncodedRelease(Release):
     attacker who knows more.
     """
 
-    withheld: ClassVar[tuple[str, ...]] = ("made_for", "sources", "weights")
+    withheld: ClassVar[tuple[str, ...]] = (*Release.withheld, "made_for", "sources", "weights")
 
     encoded: Samples
     scheme: MixingEncoder  # Kerckhoffs: parameters are public, keys are not

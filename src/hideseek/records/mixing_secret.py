@@ -53,7 +53,7 @@ class MixingSecret(Secret):
 
     def reveal(self, release: R, fields: Collection[str]) -> R:
         """Give a release with the image that each row was made for, all its images, or their weights."""
-        known = {"made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}
+        known = {"candidates": None, "made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}
         given: dict[str, Any] = {name: known[name] for name in fields}
         return replace(release, **given)
 

@@ -33,11 +33,13 @@ class Contents:
 class Release(ABC):
     """What an attacker sees. What he also has is a field of it, never a flag of the attack."""
 
-    withheld: ClassVar[tuple[str, ...]] = ()
+    withheld: ClassVar[tuple[str, ...]] = ("candidates",)
     """Fields that are None unless the attacker is a stronger one, who is given them by `Secret.reveal`."""
 
     own: Samples | None = field(default=None, kw_only=True)
     """The attacker's own images, like the private ones, to try things on."""
+    candidates: Samples | None = field(default=None, kw_only=True)
+    """A gallery: the private images among as many others of their kind, in an order that tells nothing."""
     seed: int | None = field(default=None, kw_only=True)
     """Set: made for a reproducible study, its keys are anyone's to draw again."""
 

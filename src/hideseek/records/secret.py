@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from jaxtyping import Float, Int
@@ -22,6 +22,8 @@ class Secret(ABC):
     """The ground truth behind a release, for those who may judge an attack by it."""
 
     private: Samples
+    others: Samples | None = field(default=None, kw_only=True)
+    """Images of the same kind that are not in the release; with the private ones they make a gallery of candidates."""
 
     @property
     @abstractmethod

@@ -38,6 +38,8 @@ class Metric:
     """The largest absolute value that a score can have: what is above, an exact reconstruction, counts as this."""
     chance: Callable[[Any, Secret], Scores] | None = None
     """Gives what each item scores by chance on average, where it is known exactly."""
+    needs: tuple[str, ...] = ()
+    """The withheld fields of a release that an attacker needs to make this finding, besides those of the attack."""
     note: Callable[[Any, Secret], Note | None] | None = None
     """Says what a reader must know of how this claim was scored, if anything."""
     skip_unless_named: Callable[[Any, Secret], str] | None = None

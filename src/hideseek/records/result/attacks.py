@@ -15,14 +15,19 @@ class Outcome(StrEnum):
     """What became of an attack, or of a scheme against an attacker; in the order in which people want to read."""
 
     BROKEN = "broken"
-    """A decisive figure beats its baseline."""
+    """Private images come back, or are picked from a gallery: a figure whose harm breaks beats its baseline."""
+    LEAKS = "leaks"
+    """Another decisive figure beats its baseline: something about rows, keys, labels, membership or public images."""
     RESISTED = "resisted"
     """Attacks ran, and none did."""
     WITHHELD = "withheld"
     """The attack did not pass its proofs."""
     FAILED = "failed"
-    """It did not run to its end, or could not be judged."""
+    """It raised an error, or could not be judged."""
+    NOT_TRIED = "not tried"
+    """There was no time for it, or it was stopped before its end. The question is open."""
     NOT_APPLICABLE = "not applicable"
+    """There is nothing in the scheme for it to work on."""
 
     @property
     def rank(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from hideseek.records.result.schemes import Accuracy, NoAccuracy, SchemeResult
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Result:
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of all records in it
 
-    format: Literal[2]
+    format: Literal[3]
     private: DatasetSummary
     public: DatasetSummary | None
     own: DatasetSummary | None

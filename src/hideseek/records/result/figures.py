@@ -22,6 +22,11 @@ class Harm(StrEnum):
         """Give its place in the order, from 0."""
         return list(Harm).index(self)
 
+    @property
+    def breaks(self) -> bool:
+        """Tell whether private images come back or are picked from a gallery; less than that is a leak."""
+        return self in (Harm.REIDENTIFIED, Harm.RECOVERED)
+
 
 @dataclass(frozen=True)
 class Range:
@@ -85,6 +90,10 @@ class Figure:
     beats: bool
     """Decisive: beats its baseline after correction for how many figures decide; else: its 95 % interval does."""
     notes: tuple[Note, ...] = ()
+    given: tuple[str, ...] = ()
+    """The withheld fields that an attacker needs for this finding, besides those that the attack needs."""
+    smallest: float | None = None
+    """Decisive: the least value that would have beaten the baseline, given how the values scatter."""
 
     @property
     def decisive(self) -> bool:
