@@ -13,17 +13,17 @@ than the paper's, and so is everybody's.
     python studies/instahide.py --scale paper       the paper's networks and epochs, for a GPU
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, Literal
 
 import instahide_attacks
 import instahide_findings
 import tyro
-from ledger import HERE, Ledger, Study, Trial, chosen, table
+from ledger import HERE, Ledger, Study, Trial, chosen, shown, table
 from verdicts import comparable, verdict
 
 from hideseek.chance import seeded
@@ -273,13 +273,13 @@ def table_2(ledger: Ledger, scale: Scale, name: Set) -> str:
                 continue
             lost = mean(vanilla) - mean(values)
             if claim is None:
-                rows.append([row + label, "", spread(values), "", f"{lost:.1f}", ""])
+                rows.append([row + label, "", shown(values), "", f"{lost:.1f}", ""])
             elif row == "vanilla":
-                rows.append([row, f"{claim}", spread(values), "", "", ""])
+                rows.append([row, f"{claim}", shown(values), "", "", ""])
             else:
                 said = verdict(claim, mean(values), claimed_vanilla, mean(vanilla), DIFFERS.get(row, ""))
                 claimed_loss = f"{claimed_vanilla - claim:.1f}"
-                rows.append([row + label, f"{claim}", spread(values), claimed_loss, f"{lost:.1f}", said])
+                rows.append([row + label, f"{claim}", shown(values), claimed_loss, f"{lost:.1f}", said])
     seeds = scale.seeds[name]
     heads = ["", "paper", f"here ({seeds} seed{'s' if seeds > 1 else ''})", "paper lost", "lost here", ""]
     return table(heads, rows)
@@ -317,11 +317,6 @@ def _end(vanilla: float, name: Set) -> str:
     if comparable(vanilla, TABLE_2["vanilla"][1][name]):
         return f"Vanilla training is at its end with that ({vanilla:.1f} %)."
     return f"Even vanilla training is far from its end with that ({vanilla:.1f} %)."
-
-
-def spread(values: Sequence[float]) -> str:
-    """Give a mean and its deviation, where there is more than one value."""
-    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def figure_3(ledger: Ledger, path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, Literal
 
 from filelock import FileLock
@@ -150,6 +151,17 @@ class Ledger:
             content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
             with new_file(self.path) as file:
                 file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def shown(values: Sequence[float]) -> str:
+    """Give a mean, and its deviation where there is more than one value.
+
+    >>> shown([97.0, 98.0]), shown([97.0]), shown([])
+    ('97.5 ± 0.7', '97.0', '–')
+    """
+    if not values:
+        return "–"
+    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
