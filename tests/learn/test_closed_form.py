@@ -19,8 +19,8 @@ TRAIN, TEST = toys.patterns(300), toys.patterns(90, seed=9)
 
 
 def layer(releases: list[EncodedRelease]) -> tuple[np.ndarray, np.ndarray]:
-    head = class_means(releases).network.head
-    return head.weight.detach().double().numpy(), head.bias.detach().double().numpy()  # type: ignore[union-attr]
+    state = class_means(releases).network.state_dict()
+    return state["head.weight"].double().numpy(), state["head.bias"].double().numpy()
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
