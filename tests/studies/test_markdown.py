@@ -6,6 +6,7 @@ from pathlib import Path
 import instahide
 import pytest
 import singularized
+import singularized_features
 from ledger import HERE, Ledger
 
 
@@ -17,7 +18,7 @@ def test_the_tables_are_written_from_the_figures(study: str, title: str, tmp_pat
     if study == "instahide":
         instahide.render(ledger, instahide.SCALES["cpu"], copy)
     else:
-        singularized.render(ledger, singularized.SCALES["cpu"], copy)
+        singularized.render(ledger, singularized_features.SCALES["cpu"], copy)
     assert copy.with_suffix(".md").read_text() == committed.with_suffix(".md").read_text(), (
         f"python studies/{study}.py --render"
     )
