@@ -137,8 +137,8 @@ def said_3(ledger: Ledger, scale: Scale, name: Set) -> str:
         found, named = best(least, way)
         said = verdict(TABLE_3[name], found, None, mean(unhidden))
         parts.append(
-            f"- **{way.capitalize()}: {said}** with the paper's {TABLE_3[name]} at τ = 1e-6, since it states no accuracy"
-            f" without hiding; ours is {shown(unhidden)}. At the radius of Theorem 4.2, τ = 1e-6 costs"
+            f"- **{way.capitalize()}: {said}** with the paper's {TABLE_3[name]} at τ = 1e-6, since it states no"
+            f" accuracy without hiding; ours is {shown(unhidden)}. At the radius of Theorem 4.2, τ = 1e-6 costs"
             f" {mean(unhidden) - found:.1f} points here: {named} is the best of four learners. At 1e-2 it is"
             f" {best(BY_TAU[1e-2], way)[1]}, at 1e-4 {best(BY_TAU[1e-4], way)[1]}."
         )
