@@ -117,13 +117,15 @@ def section(ledger: Ledger) -> str:
             rows.append([f"τ = {tau:g}", *(" / ".join(map(shown, pair)) for pair in pairs), PROTOTYPE.get(tau, "")])
     if not rows:
         return ""
+    many = shown(accuracies(ledger, "cifar10", BY_TAU[1e-4], "re-encoded"))
     return f"""\
 ## Class means of {FEWER:,} images, CIFAR-10
 
 From one encoding / from twelve, {SEEDS} seeds of keys.
 
 {table(["", "class means", "nearest mean, s = 1", "prototype"], rows)}
-The prototype that first showed this had other images, other keys and one seed, and its rule is not recorded; at
-τ = 1e-4 its figure lies between our two rules. There ‖m_c‖² is nearly all noise, and differs from class to class by
-more than the signal: who compares distances to such means compares noise.
+The prototype that first showed this had other images, other keys and one seed. Neither its rule is recorded (from one
+encoding at τ = 1e-4 it lies between our two), nor whether its twelve encodings were of {FEWER:,} images or of 10,000,
+which have {many} here. At τ = 1e-4, ‖m_c‖² is nearly all noise, and differs from class to class by more than the
+signal: who compares distances to such means compares noise.
 """
