@@ -32,7 +32,6 @@ from singularized_features import (
 )
 from verdicts import NOT_COMPARABLE, comparable, verdict
 
-
 NOT_BY_US = f": {NOT_COMPARABLE} with ours, since party 0 alone is not within two points of the paper's"
 
 
@@ -148,8 +147,8 @@ def said_3(ledger: Ledger, scale: Scale, name: Set) -> str:
     means, strong = by_means(ledger, name, PLAIN, WAYS[0]), BY_TAU[1e-4]
     parts.append(
         f"- **Learner or scheme?** At τ = 1e-4 class means have {pair(strong, 'class means')}, of {shown(means)}"
-        f" without hiding; the network has {pair(strong, 'network')}, and {pair(strong, 'network, lengthened')} asked about"
-        f" lengthened features, of {shown(unhidden)}. What class means keep and the network loses is the learner's"
+        f" without hiding; the network has {pair(strong, 'network')}, and {pair(strong, 'network, lengthened')} asked"
+        f" about lengthened features, of {shown(unhidden)}. What class means keep and the network loses is the learner's"
         " loss, not the scheme's; without noise they are the weaker learner."
     )
     return "\n".join(parts) + "\n" + (of_paper(ledger, scale, pair) if name == "cifar10" else "")
@@ -206,12 +205,13 @@ def said_4(ledger: Ledger, scale: Scale) -> str:
     listed = {row: f"{row} ({', '.join(f'{gain:+.1f}' for gain in values)})" for row, values in gains.items()}
     alone = [ledger.results(union_cell(parties, PLAIN)) for parties in PARTIES]
     like = all(own and comparable(own["accuracy"], TABLE_4[n][0]) for n, own in zip(PARTIES, alone, strict=True))
-    claims = ", ".join(f"{union - own:+.1f}" for own, union in TABLE_4.values())
+    claims = ", ".join(f"{union - own:+.1f}" for own, union in TABLE_4.values()) + " points"
+    claims += "" if like else NOT_BY_US
     return f"""\
 In brackets: lengthened. Every party has keys and a radius of its own, estimated from its own images; one encoding, one
 seed, the network. Party 0 alone trains for {scale.local.epochs} epochs, since its epochs are short.
 
-- In the paper, joining {", ".join(map(str, PARTIES))} parties at τ = 1e-6 gains a party {claims} points{"" if like else NOT_BY_US}.
+- In the paper, joining {", ".join(map(str, PARTIES))} parties at τ = 1e-6 gains a party {claims}.
 - Here **joining gains** with {"; ".join(listed[row] for row in worth) or "no scheme"}.
 - It **does not** with {"; ".join(listed[row] for row in listed if row not in worth) or "any other"}.
 """
