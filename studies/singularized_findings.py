@@ -148,8 +148,8 @@ def said_3(ledger: Ledger, scale: Scale, name: Set) -> str:
     parts.append(
         f"- **Learner or scheme?** At τ = 1e-4 class means have {pair(strong, 'class means')}, of {shown(means)}"
         f" without hiding; the network has {pair(strong, 'network')}, and {pair(strong, 'network, lengthened')} asked"
-        f" about lengthened features, of {shown(unhidden)}. What class means keep and the network loses is the learner's"
-        " loss, not the scheme's; without noise they are the weaker learner."
+        f" about lengthened features, of {shown(unhidden)}. What class means keep and the network loses is the"
+        " learner's loss, not the scheme's; without noise they are the weaker learner."
     )
     return "\n".join(parts) + "\n" + (of_paper(ledger, scale, pair) if name == "cifar10" else "")
 
