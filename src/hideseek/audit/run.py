@@ -72,6 +72,7 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
         "schemes": {name: to_json(scheme) for name, scheme in question.schemes.items()},
         "attacks": {name: settings(attack) for name, attack in question.attacks.items()},
         "rounds": question.rounds,
+        "public known": question.public_known,
         "seed": seed,
         "version": version("hideseek"),
         **{f"{name} images": samples and images_digest(samples) for name, samples in sets.items()},

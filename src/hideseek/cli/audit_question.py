@@ -50,6 +50,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
         learning,
         why,
         {"private": asked.images.data, "public": asked.images.public or "", "own": own_address},
+        public_known=asked.images.public_known,
     )
 
 

@@ -1,7 +1,5 @@
 """What to change where a scheme is broken: the attack that did most harm is run again on each change, and measured."""
 
-from dataclasses import replace
-
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
@@ -44,7 +42,7 @@ def _measured(
 ) -> Advice:
     """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
     release, secret = scheme.hide(question.private, question.public_for(scheme), chance, rounds)
-    release = replace(release, own=question.own)
+    release = question.seen(release, question.own)
     refused = refusal(planned.attack, given_to(planned.attack, release, secret))
     if refused is not None:
         return Advice(change, worst.attack, None, refusal=refused)

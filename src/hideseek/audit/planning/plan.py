@@ -1,7 +1,7 @@
 """What an audit will do, and what each step is expected to take."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hideseek.audit.belief.proofs import WORK, proof_size
@@ -69,7 +69,8 @@ def make_plan(question: Question) -> Plan:
 
 def planned_task(scheme: Encoder, question: Question) -> Task:
     """Tell how large the release of a scheme will be."""
-    return scheme.planned_size(question.private, question.public_for(scheme), question.own, question.rounds)
+    public = question.known_of(question.public_for(scheme))
+    return scheme.planned_size(question.private, public, question.own, question.rounds)
 
 
 def _attacks(
@@ -79,7 +80,7 @@ def _attacks(
     task, proof = planned_task(scheme, question), proof_size(scheme, question)
     few = question.private.take(slice(0, max(FEW, 2 * task.images_per_item)))
     release, secret = scheme.hide(few, question.public_for(scheme), seeded(0), question.rounds)
-    release = replace(release, own=question.own)
+    release = question.seen(release, question.own)
     steps, refused = [], {}
     for attack_name, attack in question.attacks.items():
         key = StepKey(StepKind.ATTACK, name, attack_name)

@@ -71,9 +71,8 @@ class RecipeEncoder(MixingEncoder):
         batch = follow(recipe, private, public, chance)
         used = public if self.mixes_public else None
         release = EncodedRelease(batch.encoded, recipe.scheme, used, rounds, seed=chance.seed)
-        return release, MixingSecret(
-            private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
-        )
+        truth = (recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms)
+        return release, MixingSecret(private, *truth, used.cut_from.places if used and used.cut_from else None)
 
     def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> "RecipeEncoder":
         """Give the encoder with all filled in that it estimates from the private images."""
@@ -103,11 +102,14 @@ class RecipeEncoder(MixingEncoder):
     ) -> Task:
         """Tell how large the release of some images will be."""
         per_row = self.images_per_row
+        used = public if per_row.public else None
+        larger = used is not None and used.shape != private.shape
         return Task(
             items=len(private) * rounds,
             images=len(private),
             pixels=math.prod(private.shape),
-            public=len(public) if public is not None and per_row.public else 0,
+            public=0 if used is None else len(used),
+            public_pixels=math.prod(used.shape) if used is not None and larger else 0,
             own=0 if own is None else len(own),
             images_per_item=sum(per_row),
             masked=self.masked,
