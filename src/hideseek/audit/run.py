@@ -147,7 +147,11 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
         lost=None,
         verdicts=said,
         attacks=worst_first(results),
-        known=scheme.known(question.rounds, labelled=question.private.labels.shape[1] > 0),
+        known=scheme.known(
+            question.rounds,
+            labelled=question.private.labels.shape[1] > 0,
+            of_bytes=not question.private.images.is_floating_point(),
+        ),
         advice=runner.advice(name, scheme, next((each for each in results if each.attack == weakest), None)),
         effective=facts,
         bound=used.bound(facts),

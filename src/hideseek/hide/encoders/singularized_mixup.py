@@ -156,9 +156,10 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
     def published(self, rounds: int) -> Iterator[Known]:
         """Say what noise of one length confirms, and what the theorems do not say."""
         yield Known(
-            "All noise has one length, so ‖x̃ − w₁x − w₂x′‖ = w₂r confirms a guessed pair of images to rounding, at"
-            " every τ: membership is not protected, and there is no finite (ε, δ).",
-            PAPER,
+            "All noise has one length, so ‖x̃ − w₁x − w₂x′‖ = w₂r holds for the two images in a row, to rounding, and"
+            " for no others, at every τ: who has candidate images confirms which are in it, membership is not"
+            " protected, and there is no finite (ε, δ).",
+            f"{PAPER} (measured: tests/hide/encoders/test_singularized_mixup.py)",
         )
         yield Known(
             "For images of bounded range, Theorem 4.1 is above the error of answering with the mean: it says nothing.",

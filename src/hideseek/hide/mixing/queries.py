@@ -81,7 +81,10 @@ def about_pool(secret: MixingSecret, pool: int) -> MixingSecret:
     For reconstructions and links; the rows hold the queries too.
     """
     return replace(
-        secret, private=secret.private.take(slice(0, pool)), sources=secret.sources[:, 1:], weights=secret.weights[:, 1:]
+        secret,
+        private=secret.private.take(slice(0, pool)),
+        sources=secret.sources[:, 1:],
+        weights=secret.weights[:, 1:],
     )
 
 
