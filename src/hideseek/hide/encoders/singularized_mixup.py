@@ -32,7 +32,8 @@ WEAK = 0.01  # length of noise that hides nothing, in mean distances between two
 LESS = 100.0  # times less signal, where more noise is advised
 THEOREMS_TAU = "tau by Theorem 4.2"
 MEASURED = (
-    "the signal-to-noise ratio E‖w₁x‖² / E‖x̃ − w₁x‖², measured in the rows; what is stated is the most that it may be"
+    "the signal-to-noise ratio E‖w₁x‖² / E‖x̃ − w₁x‖², measured in the rows; what is stated is meant as the most that it"
+    " may be"
 )
 PAPER = "Singularized Mixup, Algorithm 1, Theorems 4.1 and 4.2; what follows from them is a finding of hideseek's"
 STRONG_COST = (
@@ -189,9 +190,7 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
         most = signal_to_noise(self.alpha, self.radius, spread(secret.private, chance).variance)
         return (
             Effective("tau", self.tau, signal_to_rest(release, secret), MEASURED),
-            Effective(
-                THEOREMS_TAU, self.tau, most, "the most that the theorem allows it to be at this length of noise"
-            ),
+            Effective(THEOREMS_TAU, self.tau, most, "the most that the theorem lets it be at this length of noise"),
             *super().effective(release, secret, chance),
         )
 
