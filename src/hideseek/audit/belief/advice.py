@@ -51,7 +51,7 @@ def _measured(
     result = run_attack(planned, release, secret, (), chance, clock)
     before = clearest(worst)
     after = next((each for each in result.figures if before and _same(each, before)), None)
-    if result.outcome not in (Outcome.BROKEN, Outcome.RESISTED) or before is None or after is None:
+    if result.outcome not in (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED) or before is None or after is None:
         return Advice(change, worst.attack, None, failure=result.failure or Failure(FailureKind.NOTHING_JUDGED))
     resisted = result.outcome is Outcome.RESISTED
     if resisted and settings(planned.attack) != worst.settings:  # it may have resisted less time alone

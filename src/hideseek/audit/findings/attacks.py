@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hideseek.audit.findings.exhibits import exhibits
-from hideseek.audit.findings.figures import broke, conclusive, figures, harm
+from hideseek.audit.findings.figures import conclusive, figures, harm, outcome_of
 from hideseek.audit.planning.clock import Clock, OutOfTime
 from hideseek.audit.threats import given_to, threat_of
 from hideseek.chance import Randomness
@@ -73,7 +73,7 @@ def run_attack(
     pictures: Path | None = None,
     name: str = "",
 ) -> AttackResult:
-    """Run an attack, and say what came of it; whatever it raises, that it failed is a result too.
+    """Run an attack, and say what came of it; whatever it raises, that it failed is a result too; stopped, it is not tried.
 
     Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
     """
@@ -90,8 +90,9 @@ def run_attack(
     except Exception as error:
         if isinstance(error.__cause__, OSError):
             raise
-        return planned.result(given, Outcome.FAILED, proofs=proofs, failure=failure_of(error, planned.allowed))
-    outcome, failure = Outcome.BROKEN if broke(found) else Outcome.RESISTED, None
+        outcome = Outcome.NOT_TRIED if isinstance(error, OutOfTime) else Outcome.FAILED
+        return planned.result(given, outcome, proofs=proofs, failure=failure_of(error, planned.allowed))
+    outcome, failure = outcome_of(found), None
     if not conclusive(found):
         outcome = Outcome.FAILED
         failure = Failure(FailureKind.TOO_FEW_IMAGES if found else FailureKind.NOTHING_JUDGED)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hideseek.records.result import Figure, Harm, Range
+from hideseek.records.result import Figure, Harm, Outcome, Range
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
@@ -65,6 +65,14 @@ def harm(found: Sequence[Figure]) -> Harm:
 def broke(found: Sequence[Figure]) -> bool:
     """Tell whether a decisive figure beats its baseline."""
     return harm(found) is not Harm.NOTHING
+
+
+def outcome_of(found: Sequence[Figure]) -> Outcome:
+    """Say what decisive figures come to: broken by a harm that breaks, else a leak, else resisted."""
+    worst = harm(found)
+    if worst is Harm.NOTHING:
+        return Outcome.RESISTED
+    return Outcome.BROKEN if worst.breaks else Outcome.LEAKS
 
 
 def conclusive(found: Sequence[Figure]) -> bool:
