@@ -134,7 +134,8 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
     facts = used.effective(release, secret, runner.chance(f"effective {name}"))
     results = tuple(runner.attack(name, attack, scheme, release, secret) for attack in question.attacks)
     said = verdicts(results, threats_to(type(release)))
-    weakest = next((verdict.by for verdict in said if verdict.outcome is Outcome.BROKEN), "")  # the first to repair
+    found = [verdict for verdict in said if verdict.outcome in (Outcome.BROKEN, Outcome.LEAKS)]
+    first = min(found, key=lambda verdict: verdict.outcome.rank).by if found else ""  # what to repair first
     return SchemeResult(
         name=name,
         summary=(type(scheme).__doc__ or "").partition("\n")[0],
@@ -147,7 +148,7 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
         verdicts=said,
         attacks=worst_first(results),
         known=scheme.known(question.rounds, labelled=question.private.labels.shape[1] > 0),
-        advice=runner.advice(name, scheme, next((each for each in results if each.attack == weakest), None)),
+        advice=runner.advice(name, scheme, next((each for each in results if each.attack == first), None)),
         effective=facts,
         bound=used.bound(facts),
     )
