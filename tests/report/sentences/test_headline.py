@@ -75,7 +75,7 @@ def test_one_all_and_some_are_broken(result: Result) -> None:
 
 
 def test_who_breaks_it(result: Result) -> None:
-    """A gallery is not the outsider's; who knows the mix comes last; the worst is that of the weakest who breaks any."""
+    """A gallery is not the outsider's; who knows the mix comes last; the worst is what the weakest of them finds."""
     mix = (came_to(Outcome.RESISTED), came_to(Outcome.BROKEN, "b", "informed"))
     assert said(result, (picked(),)) == (
         "The one way of sharing is not broken by an attacker who sees only what is shared, but by one who also has"
