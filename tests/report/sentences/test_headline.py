@@ -84,7 +84,7 @@ def test_who_breaks_it(result: Result) -> None:
     mix = (came_to(Outcome.RESISTED), came_to(Outcome.BROKEN, "b", "informed"))
     assert said(result, (picked(),)) == (
         "The one way of sharing is not broken by an attacker who sees only what is shared, but by one who also has"
-        " candidate images; the worst, s0: 0.90 are picked of 160, given a gallery of candidate images."
+        " candidate images; the worst, s0: 0.90 are picked of 160."
     )
     assert said(result, mix, (picked(),), BROKEN) == (
         f"1 of 3 ways of sharing is {OUTSIDER}, 1 more by one who also has candidate images, 1 more by one who also"
