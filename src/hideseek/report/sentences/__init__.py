@@ -6,7 +6,16 @@ from hideseek.report.sentences.findings import caption, found, note, worst_findi
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
 from hideseek.report.sentences.numbers import cost, duration, listing, number, parameter, plain, points, size, span
 from hideseek.report.sentences.overview import attackers, dataset, headline, no_accuracy, outcome, step
-from hideseek.report.sentences.progress import attacked, expected, hidden, may_be_shared, planned, trained
+from hideseek.report.sentences.progress import (
+    at_most,
+    attacked,
+    done,
+    expected,
+    hidden,
+    may_be_shared,
+    planned,
+    trained,
+)
 from hideseek.report.sentences.schemes import (
     NO_VERDICT,
     advice,
@@ -24,6 +33,7 @@ __all__ = [
     "DistrustedPart",
     "advice",
     "advised",
+    "at_most",
     "attack",
     "attacked",
     "attackers",
@@ -35,6 +45,7 @@ __all__ = [
     "difference",
     "differing",
     "distrusted",
+    "done",
     "duration",
     "effect",
     "expected",
