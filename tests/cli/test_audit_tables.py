@@ -7,7 +7,7 @@ import pytest
 
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.records import Reason, Refusal
-from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, StepKey, StepKind
+from hideseek.records.result import NoAccuracy, NoAccuracyKind, StepKey, StepKind
 from report.results import sample
 
 HIDE, ATTACK, ADVICE = StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE
@@ -68,6 +68,16 @@ def test_the_plan_says_why_no_accuracy_is_measured(capsys: pytest.CaptureFixture
     assert "Accuracy is not measured: it was not asked for." in capsys.readouterr().out
 
 
+def test_what_is_broken_is_red_what_leaks_is_yellow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = sample(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORCE_COLOR", "1")
+        show_result(result, tmp_path)
+    said = capsys.readouterr().out
+    for words in ("\x1b[1;31mbroken", "\x1b[33mleaks", "\x1b[2mnot tried", "\x1b[39mresisted"):
+        assert words in said
+
+
 def test_the_result_is_a_table_and_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = sample(tmp_path)
     cross = replace(result.schemes[1], name="cross", verdicts=result.schemes[1].verdicts[1:])
@@ -75,10 +85,12 @@ def test_the_result_is_a_table_and_a_verdict(tmp_path: Path, capsys: pytest.Capt
     said = capsys.readouterr().out
     rows = [" ".join(line.split()) for line in said.splitlines()]
     mixup = next(row for row in rows if row.startswith("mixup "))
-    assert mixup.startswith("mixup 61.2 % (−12.1) broken broken broken mixup-pairs: 95.0 % of")
-    assert mixup.endswith("42 s, 312 MiB")
-    assert next(row for row in rows if row.startswith("cross ")).count(Outcome.BROKEN) == 2  # of three attackers
-    assert "All 2 ways of sharing are broken by an attacker who sees only what is shared" in " ".join(rows)
+    assert mixup == "mixup 61.2 % (−12.1) broken broken broken not applicable (weaker ones: broken)"
+    assert next(row for row in rows if row.startswith("cross ")).count("not applicable") == 2  # of four attackers
+    assert "1 of 2 ways of sharing is broken by an attacker who sees only what is shared; 1 leaks" in " ".join(rows)
+    assert "mixup: broken; mixup-pairs (42 s, 312 MiB): 95.0 % of its guesses are the private image" in " ".join(rows)
+    assert "cross: leaks; public-search (1 min 15 s, 3.0 GiB): its first guess is a public image" in " ".join(rows)
+    assert "Attackers: outsider, who sees only what is shared; candidates, who also has candidate" in " ".join(rows)
     assert "mixup. Fewer rounds: 1 instead of 20. Not enough: mixup-pairs still beats its baseline." in " ".join(rows)
-    assert "5 reasons to distrust parts of this audit" in said
+    assert "6 reasons to distrust parts of this audit" in said
     assert str(tmp_path / "report.html") in said

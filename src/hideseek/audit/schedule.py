@@ -27,8 +27,8 @@ class Schedule:
         self.took: dict[StepKey, float] = {}
         self.finished: set[StepKey] = set()
         self.looks: dict[StepKey, list[Look]] = {}
-        self.stopped: dict[StepKey, float] = {}
-        """After how many seconds an attack was stopped that has not come to an end."""
+        self.stopped: dict[StepKey, AttackResult] = {}
+        """What is said of attacks that were stopped and have not come to an end since."""
         self.final: set[StepKey] = set()
         """Attacks whose settings cannot be raised any further."""
         self.units: dict[tuple[str, str], float | None] = {}
@@ -122,7 +122,7 @@ class Schedule:
         stopped = self.stopped.get(step.key)
         if stopped is None:
             return revised
-        least = max(revised.least, RAISE * stopped)
+        least = max(revised.least, RAISE * stopped.allowed)
         return replace(revised, must=False, again=True, least=least, full=max(revised.full, least))
 
     def _open(self, step: Step) -> bool:

@@ -87,12 +87,9 @@ class StepRunner:
             return not_run.result(release, Outcome.NOT_APPLICABLE, refusal=refused)
         if looks := self.schedule.looks.get(key):
             return best(looks).result
-        stopped = self.schedule.stopped.get(key)
         least = next(step.smallest for step in self.plan.steps if step.key == key)
-        failure = Failure(FailureKind.NO_TIME, seconds=least)
-        if stopped is not None:
-            failure = Failure(FailureKind.TIME_LIMIT, seconds=stopped)
-        return replace(not_run, allowed=stopped or 0.0).result(release, Outcome.NOT_TRIED, failure=failure)
+        no_time = Failure(FailureKind.NO_TIME, seconds=least)
+        return self.schedule.stopped.get(key) or not_run.result(release, Outcome.NOT_TRIED, failure=no_time)
 
     def chance(self, name: str) -> Randomness:
         """Open a stream for one step: fresh keys, or, in a study, what belongs to the seed and the step's name."""
@@ -163,7 +160,7 @@ class StepRunner:
         elif last:
             self.schedule.final.add(key)
         else:
-            self.schedule.stopped[key] = planned.allowed
+            self.schedule.stopped[key] = result
             if _unfinished(result.proofs):  # more time for the attack would not help
                 self.schedule.finished.add(key)
         self._did(key, started, sentences.attacked(key.scheme, result, len(self.question.private)))

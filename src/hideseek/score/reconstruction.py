@@ -145,6 +145,7 @@ METRICS = {
         "the share of guesses that are more like their ground truth than like any other private image",
         "{value} of its guesses point to their image among {images} ({baseline} by {name})",
         chance=by_chance,
+        needs=("candidates",),
     ),
 }
 

@@ -50,6 +50,7 @@ def _figure(score: Score, level: float) -> Figure:
         harm=harm,
         beats=score.beats and (significant or harm is Harm.NOTHING),
         notes=score.notes,
+        given=metric.needs,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Literal
@@ -22,9 +23,18 @@ class Threat:
     """What he knows, as a list of things."""
     gives: tuple[str, ...] = ()
 
+    def has(self, fields: Iterable[str]) -> bool:
+        """Tell whether this attacker is given all of these fields."""
+        return set(fields) <= set(self.gives)
+
     def covers(self, other: Threat) -> bool:
         """Tell whether this attacker knows all that another one does."""
-        return set(other.gives) <= set(self.gives)
+        return self.has(other.gives)
+
+
+def weakest(threats: Iterable[Threat], fields: Collection[str] = ()) -> Threat | None:
+    """Give the attacker who is given fewest fields, and all of these; None where nobody is."""
+    return min((each for each in threats if each.has(fields)), key=lambda each: len(each.gives), default=None)
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class FlagKind(StrEnum):
     EFFECTIVE_VALUE = "effective value"
     FAILED = "failed"
     WITHHELD = "withheld"
+    NOT_TRIED = "not tried"
     WEAKER_BEATS_STRONGER = "weaker beats stronger"
     NOT_SIGNIFICANT = "not significant"
     UNDER_BASELINE = "under its baseline"

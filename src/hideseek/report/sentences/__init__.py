@@ -1,11 +1,12 @@
 """Every sentence that a person reads of an audit, made from its result: for the page, the terminal and other files."""
 
-from hideseek.report.sentences.attacks import attack, failure, knew, proof, refusal
+from hideseek.report.sentences.attacks import attack, by_whom, failure, knew, proof, refusal
 from hideseek.report.sentences.comparison import difference, differing, mismatch
-from hideseek.report.sentences.findings import caption, found, note, worst_finding
+from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
+from hideseek.report.sentences.headline import headline
 from hideseek.report.sentences.numbers import cost, duration, listing, number, parameter, plain, points, size, span
-from hideseek.report.sentences.overview import attackers, dataset, headline, no_accuracy, outcome, step
+from hideseek.report.sentences.overview import attackers, attackers_by_name, dataset, no_accuracy, outcome, step
 from hideseek.report.sentences.progress import (
     at_most,
     attacked,
@@ -15,18 +16,10 @@ from hideseek.report.sentences.progress import (
     may_be_shared,
     planned,
     trained,
+    worst,
 )
-from hideseek.report.sentences.schemes import (
-    NO_VERDICT,
-    advice,
-    advised,
-    bound,
-    change,
-    effect,
-    shared,
-    trade_off,
-    verdict,
-)
+from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
+from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict
 
 __all__ = [
     "NO_VERDICT",
@@ -37,7 +30,10 @@ __all__ = [
     "attack",
     "attacked",
     "attackers",
+    "attackers_by_name",
+    "beside",
     "bound",
+    "by_whom",
     "caption",
     "change",
     "cost",
@@ -71,10 +67,12 @@ __all__ = [
     "refusal",
     "shared",
     "size",
+    "smallest",
     "span",
     "step",
     "trade_off",
     "trained",
     "verdict",
+    "worst",
     "worst_finding",
 ]

@@ -4,28 +4,37 @@ from collections.abc import Sequence
 
 from hideseek.records.refusal import Refusal
 from hideseek.records.release import Contents
-from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof
-from hideseek.report.sentences.findings import NOTHING_JUDGED, found
+from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof, Threat
+from hideseek.report.ranking import finder, findings
+from hideseek.report.sentences.findings import NOTHING_JUDGED, found, given
 from hideseek.report.sentences.numbers import counted, duration, sentence
-
-GIVEN = {
-    "made_for": "which image each row was made for",
-    "sources": "which images are in each row",
-    "weights": "the weights",
-}
-"""What an attacker knows who is given a field; the name of any other field is written with spaces."""
 
 
 def attack(result: AttackResult, images: int) -> str:
     """Say what became of an attack on the release of so many private images."""
     if result.outcome is Outcome.NOT_APPLICABLE:
         return refusal(result.refusal) if result.refusal else "It does not apply."
-    if result.outcome is Outcome.FAILED:
+    if result.outcome in (Outcome.FAILED, Outcome.NOT_TRIED):
         return failure(result.failure) if result.failure else "It did not run to its end."
     if result.outcome is Outcome.WITHHELD:
         missed = [proof(each) for each in result.proofs if not each.passed]
         return " ".join(missed) or "It did not pass its proofs."
     return found(result.figures, images)
+
+
+WHO = {Outcome.BROKEN: "broken by", Outcome.LEAKS: "leaks to"}
+
+
+def by_whom(result: AttackResult, threats: Sequence[Threat]) -> str:
+    """Say who makes the worst finding of an attack, where that takes more than the attack does; else nothing."""
+    able = finder(result, threats)
+    if able is None or able.name == result.threat or result.outcome not in WHO:
+        return ""
+    runs = next((threat for threat in threats if threat.name == result.threat), None)
+    said = f"{WHO[result.outcome]} an attacker who {able.title}"
+    if runs is not None:
+        said += f"; {'it leaks to one' if findings(result, runs) else 'nothing is found by one'} who {runs.title}"
+    return sentence(said)
 
 
 def refusal(refused: Refusal) -> str:
@@ -60,7 +69,7 @@ def failure(failed: Failure) -> str:
 
 
 def proof(proved: Proof) -> str:
-    """Say whether an attack breaks a weak case, or is at chance on noise."""
+    """Say whether an attack succeeds on a weak case, and is at chance on noise."""
     images = proved.case.images if proved.case else max((each.found.images for each in proved.figures), default=0)
     said = failure(proved.failure) if proved.failure else found(proved.figures, images)
     if proved.kind == "noise":
@@ -75,7 +84,7 @@ def proof(proved: Proof) -> str:
     case = f"a weak case{_case(proved)}"
     if proved.failure:
         return f"On {case} it could not be run. {said}"
-    return f"It {'breaks' if proved.passed else 'does not break'} {case}. {said}"
+    return f"It {'succeeds' if proved.passed else 'does not succeed'} on {case}. {said}"
 
 
 def _case(proved: Proof) -> str:
@@ -86,7 +95,7 @@ def _case(proved: Proof) -> str:
     )
 
 
-def knew(contents: Contents, given: Sequence[str]) -> str:
+def knew(contents: Contents, fields: Sequence[str]) -> str:
     """Say what an attacker knew: what was shared, and the withheld fields that he was given.
 
     >>> knew(Contents("encoding", 3200, True, 400), ("made_for", "device_ids"))
@@ -97,5 +106,5 @@ def knew(contents: Contents, given: Sequence[str]) -> str:
         parts.append(counted(contents.public, "public image"))
     if contents.own:
         parts.append(f"{counted(contents.own, 'image')} of the attacker's own")
-    parts += [GIVEN.get(field, field.replace("_", " ")) for field in given]
+    parts += [given(field) for field in fields]
     return sentence(", ".join(parts))
