@@ -27,4 +27,4 @@ def in_order(steps: Sequence[Step], attacks: Mapping[str, Attack[Any]]) -> list[
         whose = (step.key.scheme, attacker(step))
         worst[whose] = max(harm(step), worst.get(whose, 0))
     marked = [replace(step, must=harm(step) == worst[step.key.scheme, attacker(step)]) for step in steps]
-    return sorted(marked, key=lambda step: (not step.must, attacker(step), -harm(step), step.smallest))
+    return sorted(marked, key=lambda step: (not step.must, attacker(step), -harm(step), step.smallest, step.full))
