@@ -117,13 +117,28 @@ class Schedule:
 
     def _revised(self, step: Step) -> Step:
         """Expect of an attack what its proofs measured; one that was stopped takes more than it was given."""
-        faster = self.unit(step.key) / self.plan.unit
-        revised = replace(step, least=faster * step.least, full=faster * step.full, share=1.0, left_out=False)
+        slower, beside = self.unit(step.key) / self.plan.unit, self._beside()
+        revised = replace(
+            step,
+            proof=beside * step.proof,
+            fixed=beside * step.fixed,
+            least=slower * step.least,
+            full=slower * step.full,
+        )
         stopped = self.stopped.get(step.key)
         if stopped is None:
             return revised
         least = max(revised.least, RAISE * stopped.allowed)
         return replace(revised, must=False, again=True, least=least, full=max(revised.full, least))
+
+    def _beside(self) -> float:
+        """Tell how many times what was expected proofs and judging have taken so far."""
+        expected = took = 0.0
+        for step in self.plan.steps:
+            for look in self.looks.get(step.key, [])[:1]:
+                expected += step.fixed + (step.proof if look.proving else 0.0)
+                took += look.judging + look.proving
+        return took / expected if expected else 1.0
 
     def _open(self, step: Step) -> bool:
         """Tell whether advice is wanted, or may be."""
