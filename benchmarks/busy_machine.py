@@ -19,7 +19,7 @@ from typing import Any
 
 SCHEMES = "mixup,instahide-inside:k=4,instahide-cross:k=4,singularized-mixup:tau=1e-4"
 WHOLE = ["--public", "patches:photos", "--rounds", "5", "--budget", "4m"]
-QUICK = [
+FEW = [
     "--rounds",
     "3",
     "--sample",
