@@ -76,7 +76,7 @@ def whole(faces: Samples, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
     folder = tmp_path_factory.mktemp("audits") / "audit"
     lines: list[str] = []
     result = audit(question, folder, seed=1, tell=lines.append)
-    assert lines[-1].startswith(f"[{len(lines) - 3}/")  # four trainings are one part of the plan
+    assert sum(line.startswith(("mixup: mixup-pairs: broken", "noise: mixup-pairs: resisted")) for line in lines) == 2
     return result, folder
 
 
@@ -284,8 +284,9 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
     assert 10 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
-    with pytest.raises(BadInput, match="too small for anything"):
-        make_plan(replace(question, budget=0.01))
+    tiny = make_plan(replace(question, budget=0.01))
+    assert tiny.expected == tiny.least > 5  # what is done in any case
+    assert {step.key.attack for step in tiny.steps if step.left_out and step.key.attack} == {"average-search"}
 
 
 def test_a_release_of_an_audit_is_what_hide_would_write(faces: Samples, tmp_path: Path) -> None:

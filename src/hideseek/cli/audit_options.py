@@ -55,7 +55,7 @@ class Attacking:
     attacks: Annotated[str, arg(metavar="NAMES")] = "all"
     """The attacks to run, with commas between, or all."""
     budget: Annotated[str, arg(metavar="TIME")] = "10m"
-    """How long the audit may take, about: 90s, 10m, 2h."""
+    """How long the audit may work, about: 90s, 10m, 2h; beside other work it may last 4 times as long."""
     seed: Annotated[int | None, _unset("N")] = None
     """For studies: draw everything from this number, keys too."""
 

@@ -41,20 +41,26 @@ def show_plan(plan: "Plan", question: "Question") -> None:
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
         table.add_row(escape(sentences.step(key)), *(_expected(plan, each) for each in keys))
     screen.print(table)
-    learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY and not step.left_out), None)
+    learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY), None)
     if learning is not None:
         said = sentences.planned(learning.key, learning.expected)
     else:
-        said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NO_TIME))
+        said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NOT_ASKED))
     screen.print(escape(said), highlight=False)
-    screen.print(sentences.expected(plan.expected, question.budget), highlight=False)
+    screen.print(sentences.expected(plan.expected, plan.budget, plan.least), highlight=False)
+    screen.print(sentences.at_most(plan.wall_limit), highlight=False)
 
 
 def _expected(plan: "Plan", key: StepKey) -> str:
     step = next((each for each in plan.steps if each.key == key), None)
     if step is None:
         return "[dim]not applicable[/dim]" if key in plan.refused else ""
-    return "[red]left out[/red]" if step.left_out else sentences.duration(step.expected)
+    if step.left_out:
+        return "[dim]if time is left[/dim]"
+    seconds = sentences.duration(step.expected)
+    if key.kind is not StepKind.ATTACK or step.share == 1:
+        return seconds
+    return f"{seconds}, {'least settings' if step.share == 0 else 'shortened'}"
 
 
 def show_result(result: Result, folder: Path) -> None:

@@ -1,16 +1,28 @@
-"""What to change where a scheme is broken: the attack that did most harm is run again on each change, and measured."""
+"""What to change where a scheme is broken or leaks: the worst attack is run again on each change, and measured."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
+from hideseek.audit.findings.verdicts import worst_first
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
-from hideseek.audit.threats import given_to
+from hideseek.audit.threats import THREATS, given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Change, Encoder
 from hideseek.records.result import Advice, AttackResult, Failure, FailureKind, Figure, Outcome
 from hideseek.seek import refusal, settings
+
+
+def to_repair(results: Sequence[AttackResult]) -> AttackResult | None:
+    """Give the attack that advice is about: of those that broke it, the weakest attacker's; else the worst leak."""
+    ranked = worst_first(results)
+    broke = [each for each in ranked if each.outcome is Outcome.BROKEN]
+    if broke:
+        names = [threat.name for threat in THREATS]
+        return min(broke, key=lambda each: names.index(each.threat))
+    return next((each for each in ranked if each.outcome is Outcome.LEAKS), None)
 
 
 def advise(

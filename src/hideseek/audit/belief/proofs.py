@@ -86,7 +86,7 @@ def _on_noise(
 ) -> tuple[Proof, float | None]:
     """Put noise in the place of what was shared: all that an attack then finds, it did not find in the images."""
     fitted = attack.within(WORK, release.size())
-    limits: dict[str, Any] = {"allowed": LONGEST, "attacks": STRICT, "metrics": decisive_metrics()}
+    limits: dict[str, Any] = {"allowed": LONGEST, "tests": STRICT, "metrics": decisive_metrics()}
     try:
         evidence, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
     except NotFinite as error:

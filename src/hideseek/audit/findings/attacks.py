@@ -22,12 +22,15 @@ from hideseek.seek import describe, run, settings
 
 @dataclasses.dataclass(frozen=True)
 class PlannedAttack:
-    """An attack by its name, the seconds after which it is stopped, and how many attacks there are on its scheme."""
+    """An attack by its name, the seconds after which it is stopped, and what its level is corrected for."""
 
     name: str
     attack: Attack[Any]
     allowed: float
-    attacks: int
+    tests: int = 1
+    """Attacks on all schemes of the audit together."""
+    look: int = 0
+    """How often it was run before."""
 
     def result(self, release: Release, outcome: Outcome, **known: Any) -> AttackResult:
         """Give a result of this attack on a release; what is not known otherwise is empty."""
@@ -54,13 +57,16 @@ def run_and_judge(
     clock: Clock,
     *,
     allowed: float,
-    attacks: int = 1,
+    tests: int = 1,
+    look: int = 0,
     metrics: Sequence[str] | None = None,
 ) -> tuple[Evidence, tuple[Figure, ...]]:
-    """Run an attack within some seconds, and score what it claims; `attacks` is how many may err together."""
+    """Run an attack within some seconds of work, and score what it claims; `tests` is how many may err together."""
+    started = clock.now()
     with clock.limit(allowed):
         evidence = run(attack, release, chance)
-    return evidence, figures(judge(evidence, secret, chance, metrics), attacks)
+    evidence = dataclasses.replace(evidence, seconds=clock.now() - started)
+    return evidence, figures(judge(evidence, secret, chance, metrics), tests, look)
 
 
 def run_attack(
@@ -73,14 +79,17 @@ def run_attack(
     pictures: Path | None = None,
     name: str = "",
 ) -> AttackResult:
-    """Run an attack, and say what came of it; whatever it raises, that it failed is a result too; stopped, it is not tried.
+    """Run an attack, and say what came of it: that it failed, or was stopped and so not tried, is a result too.
 
     Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
     """
     given = given_to(planned.attack, release, secret)
+    failed = next((proof.failure for proof in proofs if not proof.passed), None)
+    if failed is not None and failed.kind is FailureKind.TIME_LIMIT:
+        return planned.result(given, Outcome.NOT_TRIED, proofs=proofs, failure=failed)
     if not all(proof.passed for proof in proofs):
         return planned.result(given, Outcome.WITHHELD, proofs=proofs)
-    limits: dict[str, Any] = {"allowed": planned.allowed, "attacks": planned.attacks}
+    limits: dict[str, Any] = {"allowed": planned.allowed, "tests": planned.tests, "look": planned.look}
     try:
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)

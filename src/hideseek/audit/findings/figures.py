@@ -7,7 +7,7 @@ from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
 
-LEVEL = 0.025  # the chance to call a scheme broken that is not: one end of a 95 % interval, over all its attacks
+LEVEL = 0.025  # the chance to err in a headline: one end of a 95 % interval, over all attacks on all schemes
 
 
 def decisive_metrics() -> list[str]:
@@ -15,14 +15,15 @@ def decisive_metrics() -> list[str]:
     return [name for rules in CLAIMS.values() for name in rules.decisive]
 
 
-def figures(judgement: Judgement, attacks: int) -> tuple[Figure, ...]:
+def figures(judgement: Judgement, tests: int, look: int = 0) -> tuple[Figure, ...]:
     """Write scores down; a decisive one beats its baseline if its p-value is below the corrected level.
 
-    Bonferroni: with `attacks` attacks on a scheme and d decisive figures in this one, each may err with a chance of
-    2.5 % / (attacks · d), so that all together err with 2.5 %.
+    Bonferroni: with `tests` attacks on all schemes of an audit and d decisive figures in this one, each may err with a
+    chance of 2.5 % / (tests · d · 2^(look + 1)), so that all together err with 2.5 %. `look` counts how often the
+    attack was run before: ½ + ¼ + … = 1, however often that is.
     """
     decisive = sum(_harm(score) is not Harm.NOTHING for score in judgement.scores)
-    level = LEVEL / (max(1, attacks) * max(1, decisive))
+    level = LEVEL / (max(1, tests) * max(1, decisive) * 2 ** (look + 1))
     return tuple(_figure(score, level) for score in judgement.scores)
 
 

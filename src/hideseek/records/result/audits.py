@@ -70,7 +70,7 @@ class StepKey:
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of the audit: what it was expected to take, and took, in seconds."""
+    """A step of the audit: what it was expected to take at first, and took, in seconds of work."""
 
     key: StepKey
     expected: float
@@ -111,6 +111,7 @@ class Provenance:
 
     started: str
     seconds: float
+    """Of this process's own work; what it had to wait for others is not in it."""
     command: str
     versions: dict[str, str]
     commit: str
@@ -120,7 +121,12 @@ class Provenance:
     device: str
     seed: int | None
     budget: float
+    """Seconds of work that were given."""
     settings: dict[str, Any]
+    wall: float = 0.0
+    """Seconds that passed."""
+    wall_limit: float = 0.0
+    """Seconds after which attacks would have been stopped, however busy the machine."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,6 @@ class NoAccuracyKind(StrEnum):
     ONE_CLASS = "one-class"
     TOO_FEW_IMAGES = "too-few-images"
     UNREADABLE_LABELS = "unreadable-labels"
-    NO_TIME = "no-time"
 
 
 @dataclass(frozen=True)

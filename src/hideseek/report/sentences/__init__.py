@@ -7,7 +7,16 @@ from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, fl
 from hideseek.report.sentences.headline import headline
 from hideseek.report.sentences.numbers import cost, duration, listing, number, parameter, plain, points, size, span
 from hideseek.report.sentences.overview import attackers, attackers_by_name, dataset, no_accuracy, outcome, step
-from hideseek.report.sentences.progress import attacked, expected, hidden, may_be_shared, planned, trained
+from hideseek.report.sentences.progress import (
+    at_most,
+    attacked,
+    done,
+    expected,
+    hidden,
+    may_be_shared,
+    planned,
+    trained,
+)
 from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
 from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict
 
@@ -16,6 +25,7 @@ __all__ = [
     "DistrustedPart",
     "advice",
     "advised",
+    "at_most",
     "attack",
     "attacked",
     "attackers",
@@ -30,6 +40,7 @@ __all__ = [
     "difference",
     "differing",
     "distrusted",
+    "done",
     "duration",
     "effect",
     "expected",

@@ -47,7 +47,6 @@ NO_ACCURACIES = {
     NoAccuracyKind.ONE_CLASS: "there is one class only, so there is nothing to learn",
     NoAccuracyKind.TOO_FEW_IMAGES: "fewer than two classes have two images, one to learn from and one to test with",
     NoAccuracyKind.UNREADABLE_LABELS: "the labels could not be read: {text}",
-    NoAccuracyKind.NO_TIME: "the budget leaves no time to train: give the audit more time",
 }
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Attribution, EncodedRelease, Evidence, Reason, Refusal, Task
+from hideseek.records.result import Harm
 from hideseek.seek.run import check
 from hideseek.seek.signals.discriminant import chosen_discriminant, discriminant_work
 from hideseek.seek.signals.encoding_tests import one_against_the_rest, single_against_many, statistics, statistics_names
@@ -42,6 +43,7 @@ class Distinguish(Attack[EncodedRelease]):
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     needs: ClassVar[tuple[str, ...]] = ("made_for",)
     source: ClassVar[str] = "InstaHide E.3; the classifier is ours"
+    shows: ClassVar[Harm] = Harm.TOLD_APART
 
     images: int = 10
     """How many images to tell apart: those with most rows."""
