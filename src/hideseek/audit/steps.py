@@ -87,7 +87,7 @@ class StepRunner:
             scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
         release, secret = scheme.read(shared, truth, public)
         self._did(StepKey(StepKind.HIDE, name), started, sentences.hidden(name, release.contents()))
-        return replace(release, own=question.own), secret
+        return replace(release, own=question.own), question.with_others(secret)
 
     def attack(self, name: str, attack: str, scheme: Encoder, release: Release, secret: Secret) -> AttackResult:
         """Run one attack after its proofs; say so where it does not apply or was left out."""
