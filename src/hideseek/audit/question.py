@@ -1,7 +1,7 @@
 """What an audit is asked: these images, these ways of sharing them, these attacks, so much time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from hideseek.data.digests import image_digests
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Encoder, MixingEncoder, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
+from hideseek.records.secret import Secret
 from hideseek.seek import ATTACKS
 
 CHUNK = 1024  # images that are looked at together
@@ -52,7 +53,9 @@ class Question:
     why_no_accuracy: NoAccuracy | None = None
     """Why not, where there is nothing to measure them on."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Where the sets came from, for the report: private, public, own."""
+    """Where the sets came from, for the report: private, public, own, others."""
+    others: Samples | None = None
+    """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
 
     def __post_init__(self) -> None:
         if not self.schemes:
@@ -74,6 +77,11 @@ class Question:
     def trainable(self) -> dict[str, MixingEncoder]:
         """Give the schemes whose releases a model can be trained on."""
         return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, MixingEncoder)}
+
+    def with_others(self, secret: Secret) -> Secret:
+        """Put as many images that are not hidden beside the private ones of a secret."""
+        others = self.others
+        return secret if others is None else replace(secret, others=others.take(slice(0, len(secret.private))))
 
     def public_for(self, scheme: Encoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""

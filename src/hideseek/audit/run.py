@@ -72,7 +72,7 @@ def audit(
 
 def _asked(question: Question, seed: int | None) -> dict[str, Any]:
     """Describe what is asked, so that another question does not go on with its answers."""
-    sets = {"private": question.private, "public": question.public, "own": question.own}
+    sets = {"private": question.private, "public": question.public, "own": question.own, "others": question.others}
     if question.learning is not None:
         learning = question.learning
         sets |= {"training": learning.train, "test": learning.test, "public training": learning.public}
@@ -107,6 +107,7 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
         private=summary(private, addresses.get("private", "")),
         public=beside(question.public, "public"),
         own=beside(question.own, "own"),
+        others=beside(question.others, "others"),
         trained_on=summary(learning.train, learning.address) if learning else None,
         why_no_accuracy=None if learning else reason or NoAccuracy(NoAccuracyKind.NOT_ASKED),
         tested_on=len(learning.test) if learning else 0,

@@ -56,7 +56,7 @@ def _measured(
 ) -> Advice:
     """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
     release, secret = scheme.hide(question.private, question.public_for(scheme), chance, rounds)
-    release = replace(release, own=question.own)
+    release, secret = replace(release, own=question.own), question.with_others(secret)
     refused = refusal(planned.attack, given_to(planned.attack, release, secret))
     if refused is not None:
         return Advice(change, worst.attack, None, refusal=refused)

@@ -39,6 +39,7 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
     belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
     for weak in scheme.weak_cases(images, chance):
         release, secret = weak.hide(images, public, chance, ROUNDS)
+        secret = question.with_others(secret)
         given = given_to(attack, replace(release, own=own), secret)
         if refusal(attack, given) is None:
             belief = _on_weak_case(attack, weak, given, secret, chance, clock)

@@ -149,3 +149,5 @@ class Result:
     plan: tuple[Stage, ...]
     flags: tuple[Flag, ...]
     provenance: Provenance
+    others: DatasetSummary | None = None
+    """The images of a gallery of candidates that are not private; None: the private ones, mirrored."""
