@@ -88,7 +88,7 @@ def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:
     assert found(with_scheme(sound, effective=(same,))) == []
     wrong = with_scheme(sound, effective=(other,))
     assert found(wrong) == [("effective value", name)]
-    assert "stated as 1e-06 and comes to 2.2" in sentences.flag(flags(wrong)[0])
+    assert "stated as 1e-06 and is 2.2 in what is shared" in sentences.flag(flags(wrong)[0])
 
 
 def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:

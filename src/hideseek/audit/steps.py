@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from hideseek.audit.belief.advice import advise
@@ -76,7 +75,7 @@ class StepRunner:
                 self.store.clear(name)  # of a run that was killed between the two
                 scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
             release, secret = scheme.read(shared, truth, public)
-            self._shared = (name, replace(release, own=question.own), question.with_others(secret))
+            self._shared = (name, question.seen(release, question.own), question.with_others(secret))
         return self._shared[1:]
 
     def result(self, name: str, attack: str) -> AttackResult:

@@ -12,8 +12,9 @@ R = TypeVar("R", bound=Release)
 OUTSIDER = Threat(
     "outsider",
     "sees only what is shared",
-    "what is shared, in its random order; the scheme and its parameters; public images that are in it; images of his"
-    " own; no key, no private image, and not what belongs to the same image",
+    "what is shared, in its random order; the scheme and its parameters; the public images that are in it, or the"
+    " larger ones that they were cut from; images of his own; no key, no private image, and not what belongs to the"
+    " same image",
 )
 CANDIDATES = Threat(
     "candidates",

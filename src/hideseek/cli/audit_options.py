@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tyro.conf import FlagCreatePairsOff, arg
 
+from hideseek.data.public import PublicKnown
 from hideseek.hide import Geometry
 from hideseek.records import MixingEncoder
 
@@ -34,6 +35,8 @@ class Images:
     """Private images: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
     public: Annotated[str | None, _unset("ADDRESS")] = None
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
+    public_known: Annotated[PublicKnown, arg(metavar="WHAT")] = "images"
+    """Of patches, the attacker has the larger images, or the very patches."""
     own: Annotated[str | None, _unset("ADDRESS")] = None
     """Images that the attacker has; by default photographs. Like ones make him stronger."""
     sample: Annotated[int | None, _unset("N")] = None

@@ -1,7 +1,6 @@
 """What to change where a scheme is broken or leaks: the worst attack is run again on each change, and measured."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
 from hideseek.audit.findings.verdicts import worst_first
@@ -56,7 +55,7 @@ def _measured(
 ) -> Advice:
     """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
     release, secret = scheme.hide(question.private, question.public_for(scheme), chance, rounds)
-    release, secret = replace(release, own=question.own), question.with_others(secret)
+    release, secret = question.seen(release, question.own), question.with_others(secret)
     refused = refusal(planned.attack, given_to(planned.attack, release, secret))
     if refused is not None:
         return Advice(change, worst.attack, None, refusal=refused)

@@ -1,6 +1,6 @@
 """Whether an attack can be believed: it must break a weak case that was made for it, and be at chance on noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hideseek.audit.findings.attacks import failure_of, run_and_judge
@@ -40,7 +40,7 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
     for weak in scheme.weak_cases(images, chance):
         release, secret = weak.hide(images, public, chance, ROUNDS)
         secret = question.with_others(secret)
-        given = given_to(attack, replace(release, own=own), secret)
+        given = given_to(attack, question.seen(release, own), secret)
         if refusal(attack, given) is None:
             belief = _on_weak_case(attack, weak, given, secret, chance, clock)
             if belief.proofs[0].passed:
@@ -55,7 +55,7 @@ def proof_size(scheme: Encoder, question: Question) -> Task:
     public, own = question.public_for(scheme), question.own
     return scheme.planned_size(
         question.private.take(slice(0, IMAGES)),
-        None if public is None else public.take(slice(0, PUBLIC)),
+        None if public is None else question.known_of(public.take(slice(0, PUBLIC))),
         None if own is None else own.take(slice(0, OWN)),
         ROUNDS,
     )

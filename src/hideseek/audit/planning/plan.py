@@ -88,7 +88,8 @@ def make_plan(question: Question) -> Plan:
 
 def planned_task(scheme: Encoder, question: Question) -> Task:
     """Tell how large the release of a scheme will be."""
-    return scheme.planned_size(question.private, question.public_for(scheme), question.own, question.rounds)
+    public = question.known_of(question.public_for(scheme))
+    return scheme.planned_size(question.private, public, question.own, question.rounds)
 
 
 def proof_of(key: StepKey, question: Question) -> tuple[str, str]:
@@ -111,7 +112,7 @@ def _attacks(name: str, scheme: Encoder, question: Question, unit: float) -> tup
     task, proof = planned_task(scheme, question), proof_size(scheme, question)
     few = question.private.take(slice(0, max(FEW, 2 * task.images_per_item)))
     release, secret = scheme.hide(few, question.public_for(scheme), seeded(0), question.rounds)
-    release = replace(release, own=question.own)
+    release = question.seen(release, question.own)
     steps, refused = [], {}
     for attack_name, attack in question.attacks.items():
         key = StepKey(StepKind.ATTACK, name, attack_name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -23,6 +24,8 @@ USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 
 class MaskedEncoder(RecipeEncoder):
     """What InstaHide and its variant have in common: the mask, and what is known of it."""
+
+    exact: ClassVar = True
 
     @property
     def masked(self) -> bool:

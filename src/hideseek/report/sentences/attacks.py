@@ -112,12 +112,13 @@ def _case(proved: Proof) -> str:
 def knew(contents: Contents, given: Sequence[str]) -> str:
     """Say what an attacker knew: what was shared, and the withheld fields that he was given.
 
-    >>> knew(Contents("encoding", 3200, True, 400), ("made_for", "device_ids"))
-    '3,200 encodings with labels, the scheme, 400 public images, which image each row was made for, device ids.'
+    >>> knew(Contents("encoding", 3200, True, 400), ("weights", "device_ids"))
+    '3,200 encodings with labels, the scheme, the very 400 public images mixed in, the weights, device ids.'
     """
     parts = [f"{counted(contents.items, contents.item)}{' with labels' if contents.labelled else ''}", "the scheme"]
     if contents.public:
-        parts.append(counted(contents.public, "public image"))
+        larger = f"{counted(contents.public, 'larger public image')}, of which patches were mixed in"
+        parts.append(larger if contents.larger else f"the very {counted(contents.public, 'public image')} mixed in")
     if contents.own:
         parts.append(f"{counted(contents.own, 'image')} of the attacker's own")
     parts += [GIVEN.get(field, field.replace("_", " ")) for field in given]

@@ -23,7 +23,7 @@ FLAGS = {
     FlagKind.NOTHING_LEARNT: (
         "Even vanilla training is no better than guessing, so the accuracy that hiding costs is not known."
     ),
-    FlagKind.EFFECTIVE_VALUE: "{name} is stated as {stated} and comes to {effective}: {meaning}.",
+    FlagKind.EFFECTIVE_VALUE: "{name} is stated as {stated} and is {effective} in what is shared: {meaning}.",
     FlagKind.FAILED: "{attacks} failed or could not be judged, so what there is to find is not known.",
     FlagKind.WITHHELD: "{attacks} did not pass the proofs, so what there is to find is not known.",
     FlagKind.NOT_TRIED: (

@@ -63,7 +63,8 @@ class PublicSearch(Attack[EncodedRelease]):
             restored = replace(release.encoded, images=rows, labels=release.encoded.labels[: len(rows)])
             release = replace(release, encoded=restored)
         found = self.similarity.search(rows, release, self.top, chance, masked=masked)
-        claim = PublicImagesFound(torch.arange(len(rows)), found.places, found.scores, len(public))
+        larger = public.shape != release.encoded.shape
+        claim = PublicImagesFound(torch.arange(len(rows)), found.places, found.scores, len(public), larger=larger)
         return Evidence((claim,), {**remarks, **found.remarks})
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
