@@ -54,7 +54,7 @@ def failure(failed: Failure) -> str:
             after=f" after {took}, all that the budget gave it" if took else " when its time was over",
             needs=f", and it needs {took} at least" if took else "",
             error=f" ({failed.text})" if failed.text else "",
-            text=failed.text or "it lacks something",
+            text=failed.text or (str(failed.refusal) if failed.refusal else "it lacks something"),
         )
     )
 
@@ -75,7 +75,9 @@ def proof(proved: Proof) -> str:
     case = f"a weak case{_case(proved)}"
     if proved.failure:
         return f"On {case} it could not be run. {said}"
-    return f"It {'breaks' if proved.passed else 'does not break'} {case}. {said}"
+    return (
+        f"It breaks {case}. {said}" if proved.passed else f"It does not break {case}: it may need more rounds. {said}"
+    )
 
 
 def _case(proved: Proof) -> str:
