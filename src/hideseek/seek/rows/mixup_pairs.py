@@ -44,7 +44,7 @@ class MixupPairs(Attack[EncodedRelease]):
     """
 
     sees: ClassVar = EncodedRelease
-    source: ClassVar = "InstaHide §2.1; the last step is ours"
+    source: ClassVar = "InstaHide §2.1; the use of labels and the last step are ours"
 
     members: int = 20
     """Rows of a group, at most."""

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from hideseek.records import EncodedRelease, Links, Samples
 from hideseek.seek.signals.whitening import Whitening, squares
-from hideseek.seek.work import TOUCH
+from hideseek.seek.work import CALL, TOUCH
 
 CHUNK = 1024  # rows that are made white together
 SAMPLE = 4096  # rows that the scale is estimated from
@@ -156,5 +156,5 @@ def _likelihood(known: tuple[Tensor, Tensor, Tensor], scale: float) -> float:
 
 def links_work(rows: int, items: int, pixels: int, classes: int) -> float:
     """Count the products, and the likelihood of each pair for every scale that is tried, and once more."""
-    each = classes * _PASSES * TOUCH
-    return float(rows) * (3 * items * pixels + (items + len(SCALES) * min(items, SAMPLE)) * each)
+    each, tries = classes * _PASSES * TOUCH, len(SCALES)
+    return float(rows) * (3 * items * pixels + (items + tries * min(items, SAMPLE)) * each + tries * _PASSES * CALL)
