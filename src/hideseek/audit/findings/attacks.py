@@ -12,7 +12,7 @@ from hideseek.audit.planning.clock import Clock, OutOfTime
 from hideseek.audit.threats import given_to, threat_of
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Evidence, Release
+from hideseek.records import Attack, Evidence, Refused, Release
 from hideseek.records.result import AttackResult, Failure, FailureKind, Figure, Harm, Outcome, Proof
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
@@ -124,10 +124,12 @@ def failure_of(error: Exception, allowed: float) -> Failure:
     """Say why an attack failed.
 
     >>> failure_of(ValueError("shapes"), 5.0)
-    Failure(kind=<FailureKind.ERROR: 'error'>, text='ValueError: shapes', seconds=None)
+    Failure(kind=<FailureKind.ERROR: 'error'>, text='ValueError: shapes', seconds=None, refusal=None)
     """
     if isinstance(error, OutOfTime):
         return Failure(FailureKind.TIME_LIMIT, seconds=allowed)
+    if isinstance(error, Refused):
+        return Failure(FailureKind.REFUSED, refusal=error.refusal)
     if isinstance(error, BadInput):
         return Failure(FailureKind.REFUSED, str(error))
     return Failure(FailureKind.ERROR, f"{type(error).__name__}: {error}")

@@ -77,7 +77,7 @@ def failure(failed: Failure) -> str:
             after=f" after {took}, all that the budget gave it" if took else " when its time was over",
             needs=f", and it needs {took} at least" if took else "",
             error=f" ({failed.text})" if failed.text else "",
-            text=failed.text or "it lacks something",
+            text=failed.text or (str(failed.refusal) if failed.refusal else "it lacks something"),
         )
     )
 
@@ -98,7 +98,9 @@ def proof(proved: Proof) -> str:
     case = f"a weak case{_case(proved)}"
     if proved.failure:
         return f"On {case} it could not be run. {said}"
-    return f"It {'succeeds' if proved.passed else 'does not succeed'} on {case}. {said}"
+    if proved.passed:
+        return f"It succeeds on {case}. {said}"
+    return f"It does not succeed on {case}: it may need more rounds. {said}"
 
 
 def _case(proved: Proof) -> str:
