@@ -6,10 +6,10 @@ for any class i: one update shows its image exactly, unless noise hides it.
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -33,8 +33,6 @@ from hideseek.records import (
     Task,
 )
 from hideseek.records.secret import Secret
-
-R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,8 @@ class GradientSecret(Secret):
     def shares(self, items: Int[Tensor, " n"]) -> Float[Tensor, "n 1"]:
         return torch.ones(len(items), 1)
 
-    def reveal(self, release: R, fields: Collection[str]) -> R:
-        known: dict[str, Any] = {"order": self.order}
-        return replace(release, **{name: known[name] for name in fields})
+    def withheld(self, field: str) -> Int[Tensor, " n"]:
+        return {"order": self.order}[field]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
+from hideseek.records.secret import Secret
 from hideseek.seek import ATTACKS
 
 R = TypeVar("R", bound=Release)
@@ -54,7 +55,9 @@ class Question:
     why_no_accuracy: NoAccuracy | None = None
     """Why not, where there is nothing to measure them on."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Where the sets came from, for the report: private, public, own."""
+    """Where the sets came from, for the report: private, public, own, others."""
+    others: Samples | None = None
+    """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
     public_known: PublicKnown = "images"
     """What the attacker has of public patches: the larger images that they were cut from, or the very patches."""
 
@@ -78,6 +81,11 @@ class Question:
     def trainable(self) -> dict[str, MixingEncoder]:
         """Give the schemes whose releases a model can be trained on."""
         return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, MixingEncoder)}
+
+    def with_others(self, secret: Secret) -> Secret:
+        """Put as many images that are not hidden beside the private ones of a secret."""
+        others = self.others
+        return secret if others is None else replace(secret, others=others.take(slice(0, len(secret.private))))
 
     def public_for(self, scheme: Encoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""

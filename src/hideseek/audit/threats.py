@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Release
-from hideseek.records.result import Threat
+from hideseek.records.result import Threat, weakest
 from hideseek.records.secret import Secret
 
 R = TypeVar("R", bound=Release)
@@ -47,10 +47,10 @@ def threats_to(release: type[Release]) -> tuple[Threat, ...]:
 def threat_of(attack: Attack[Any]) -> Threat:
     """Give the weakest attacker who can run an attack: the one with fewest fields that cover what it needs."""
     needed = set(attack.needs) & set(attack.sees.withheld)
-    able = [threat for threat in threats_to(attack.sees) if needed <= set(threat.gives)]
-    if not able:
+    able = weakest(threats_to(attack.sees), needed)
+    if able is None:
         raise BadInput(f"no attacker is given {' and '.join(sorted(needed))}: add one to THREATS.")
-    return min(able, key=lambda threat: len(threat.gives))
+    return able
 
 
 def seen_by(threat: Threat, release: R, secret: Secret) -> R:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from hideseek.chance import seeded
 from hideseek.data import DATASETS, load, normalise
 from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, RecipeEncoder, SingularizedMixup
-from hideseek.hide.mixing.geometry import moved
 from hideseek.hide.mixing.signal import signal_and_rest
 from hideseek.records import Effective, EncodedRelease, Samples
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.moving import moved
 from toys import images
 
 Array = NDArray[np.float64]

@@ -9,7 +9,6 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.hide.encoders.mixup import Mixup
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -33,10 +32,13 @@ class MaskedEncoder(RecipeEncoder):
         return True
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images under a mask, and without one."""
-        private = 1 if self.mixes_public else None
-        yield InstaHide(k=2, k_private=private, largest=0.9, private_share=0.0)
-        yield Mixup(k=2, k_private=private)
+        """Mix two images under a mask; then nearly one, or two private ones, which rows of one round share, too."""
+        if self.mixes_public:
+            yield InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+            yield InstaHide(k=3, k_private=2, largest=0.9, private_share=0.9)
+        else:
+            yield InstaHide(k=2, largest=0.9, private_share=0.0)
+            yield PairInstaHide(alpha=0.05)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say how InstaHide was broken, and what of that applies."""

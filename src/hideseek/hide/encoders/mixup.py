@@ -51,8 +51,10 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
         return Recipe(self, sources, weights, public_sources)
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images."""
+        """Mix two images; beside public ones, then two private ones, which rows of one round share."""
         yield Mixup(k=2, k_private=1 if self.mixes_public else None)
+        if self.mixes_public:
+            yield Mixup(k=3, k_private=2)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say that rows of one image are found, and what many rounds add."""

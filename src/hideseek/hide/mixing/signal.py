@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hideseek.hide.mixing.geometry import moved
 from hideseek.records import EncodedRelease, Release
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.records.moving import moved
 from hideseek.records.secret import Secret
 
 CHUNK = 1024  # rows that are looked at together
