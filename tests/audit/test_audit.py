@@ -86,9 +86,11 @@ def tried(result: Result, scheme: str, attack: str) -> AttackResult:
 
 def test_mixup_is_broken_by_everybody_and_much_noise_is_not(whole: tuple[Result, Path]) -> None:
     result, _ = whole
-    outcomes = {scheme.name: [verdict.outcome for verdict in scheme.verdicts] for scheme in result.schemes}
-    assert outcomes["mixup"] == ["broken", "broken", "broken"]
-    assert outcomes["noise"] == ["resisted", "resisted", "resisted"]
+    outcomes = {
+        scheme.name: {verdict.threat: verdict.outcome for verdict in scheme.verdicts} for scheme in result.schemes
+    }
+    for threat in ("outsider", "linked", "informed"):
+        assert (outcomes["mixup"][threat], outcomes["noise"][threat]) == ("broken", "resisted")
     pairs = tried(result, "mixup", "mixup-pairs")
     assert pairs.harm is Harm.RECOVERED
     assert [proof.passed for proof in pairs.proofs] == [True, True]
@@ -166,7 +168,7 @@ def test_attacks_that_fail_take_too_long_or_cannot_be_believed(faces: Samples, t
     assert told["idle"].outcome is Outcome.WITHHELD
     (proof,) = told["idle"].proofs
     assert (proof.kind, proof.passed) == ("weak case", False)
-    assert {flag.kind for flag in result.flags} >= {FlagKind.FAILED, FlagKind.WITHHELD}
+    assert {flag.kind for flag in result.flags} >= {FlagKind.FAILED, FlagKind.NOT_TRIED, FlagKind.WITHHELD}
 
 
 def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(
@@ -234,7 +236,7 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
     attacks = {name: ATTACKS[name] for name in ("mixup-pairs", "linear-inversion")}
     result = audit(asked(ten, attacks=attacks), tmp_path / "ten", seed=1)
     assert (FlagKind.FEW_IMAGES, "", "") in {(flag.kind, flag.scheme, flag.attack) for flag in result.flags}
-    assert result.schemes[0].verdicts[2].outcome == "broken"
+    assert result.schemes[0].verdicts[-1].outcome == "broken"
     one = replace(faces, labels=torch.ones(len(faces), 1), classes=())
     learning, why = learning_from(one, seeded(0))
     assert (learning, why) == (None, NoAccuracy(NoAccuracyKind.ONE_CLASS))

@@ -88,7 +88,7 @@ def _sentences(result: Result) -> list[str]:
     """Say what the table does not: who attacks, the verdict, the worst, what would help, and what to distrust."""
     said = [sentences.attackers_by_name(result.threats), sentences.headline(result)]
     for scheme in result.schemes:
-        said += _worst(scheme, result.private.images)
+        said += _worst(scheme, result)
         said += [sentences.advised(scheme.name, advice) for advice in scheme.advice if advice.helps is not None]
     if result.why_no_accuracy is not None:
         said.append(sentences.no_accuracy(result.why_no_accuracy))
@@ -116,7 +116,9 @@ def _accuracy(scheme: SchemeResult) -> str:
     return f"{sentences.number(scheme.accuracy.accuracy.mean, 'share')}{lost}"
 
 
-def _worst(scheme: SchemeResult, images: int) -> list[str]:
+def _worst(scheme: SchemeResult, result: Result) -> list[str]:
     """Say what the worst attack found, and what it cost, where one found anything."""
     worst = worst_attack(scheme)
-    return [] if worst is None or worst.outcome not in FOUND else [sentences.worst(scheme.name, worst, images)]
+    if worst is None or worst.outcome not in FOUND:
+        return []
+    return [sentences.worst(scheme.name, worst, result.private.images, result.threats)]

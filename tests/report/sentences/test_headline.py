@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,11 @@ from report.pieces import attacked, figure
 from report.results import sample
 
 GIVEN = {threat.name: threat.gives for threat in THREATS}
-GALLERY = {"given": ("candidates",), "harm": Harm.REIDENTIFIED, "finding": "{value} are picked of {images}"}
+GALLERY: dict[str, Any] = {
+    "given": ("candidates",),
+    "harm": Harm.REIDENTIFIED,
+    "finding": "{value} are picked of {images}",
+}
 
 
 @pytest.fixture
@@ -21,11 +26,11 @@ def result(tmp_path: Path) -> Result:
     return sample(tmp_path)
 
 
-def came_to(outcome: Outcome, name: str = "a", threat: str = "outsider", **changes: object) -> AttackResult:
+def came_to(outcome: Outcome, name: str = "a", threat: str = "outsider") -> AttackResult:
     """An attack of this outcome: it recovers images, links rows, or finds nothing."""
     harm = {Outcome.BROKEN: Harm.RECOVERED, Outcome.LEAKS: Harm.LINKED}.get(outcome, Harm.LIKENESS)
     mean = 0.3 if outcome is Outcome.RESISTED else 0.9
-    figures = (figure("m", mean, harm=harm, finding="it found {value} of {images}", **changes),)
+    figures = (figure("m", mean, harm=harm, finding="it found {value} of {images}"),)
     ran = outcome in (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
     worst = figures[0].harm if ran and figures[0].beats else Harm.NOTHING
     return attacked(
@@ -79,7 +84,7 @@ def test_who_breaks_it(result: Result) -> None:
     mix = (came_to(Outcome.RESISTED), came_to(Outcome.BROKEN, "b", "informed"))
     assert said(result, (picked(),)) == (
         "The one way of sharing is not broken by an attacker who sees only what is shared, but by one who also has"
-        " candidate images; the worst, s0: 0.90 are picked of 160, given a gallery of candidate images."
+        " candidate images; the worst, s0: 0.90 are picked of 160."
     )
     assert said(result, mix, (picked(),), BROKEN) == (
         f"1 of 3 ways of sharing is {OUTSIDER}, 1 more by one who also has candidate images, 1 more by one who also"

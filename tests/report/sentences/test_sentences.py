@@ -257,8 +257,10 @@ def test_whom_a_finding_takes(result: Result) -> None:
     assert sentences.by_whom(search, result.threats) == f"{broken}nothing is found by one who sees only what is shared."
     links = replace(search, figures=(*search.figures, figure("auc", harm=Harm.LINKED)))
     assert sentences.by_whom(links, result.threats) == f"{broken}it leaks to one who sees only what is shared."
-    told = sentences.attack(search, 160)
-    assert told.endswith("(0.6 % for mean image), given a gallery of candidate images.")
+    assert sentences.worst("s", search, 160, result.threats) == (
+        "s: broken by an attacker who also has candidate images; average-search (10 min 40 s, 312 MiB):"
+        " 12.0 % of its guesses point to their image among 160 (0.6 % for mean image)."
+    )
 
 
 def test_advice() -> None:

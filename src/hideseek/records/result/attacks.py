@@ -97,7 +97,7 @@ class WeakCase:
 
 @dataclass(frozen=True)
 class Proof:
-    """Whether an attack does what it must before it is believed: break a weak case, be at chance on noise."""
+    """Whether an attack does what it must before it is believed: succeed on a weak case, be at chance on noise."""
 
     kind: Literal["weak case", "noise"]
     passed: bool

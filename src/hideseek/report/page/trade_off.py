@@ -66,7 +66,12 @@ def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, rig
 def _band(x: float, y: float, width: float, height: float, harm: Harm) -> Markup:
     return Markup(
         '<rect class="band {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill-opacity="{:.2f}"/>'
-    ).format("broken" if harm.breaks else "leaks", x, y, width, height, 0.03 + 0.029 * harm.rank)
+    ).format(_kind(harm), x, y, width, height, 0.03 + 0.029 * harm.rank)
+
+
+def _kind(harm: Harm) -> str:
+    """Name the outcome of a scheme by the worst that was found."""
+    return "broken" if harm.breaks else "resisted" if harm is Harm.NOTHING else "leaks"
 
 
 def _point(

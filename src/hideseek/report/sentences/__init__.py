@@ -1,6 +1,6 @@
 """Every sentence that a person reads of an audit, made from its result: for the page, the terminal and other files."""
 
-from hideseek.report.sentences.attacks import attack, by_whom, failure, knew, proof, refusal
+from hideseek.report.sentences.attacks import attack, by_whom, failure, knew, proof, refusal, worst
 from hideseek.report.sentences.comparison import difference, differing, mismatch
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
@@ -16,7 +16,6 @@ from hideseek.report.sentences.progress import (
     may_be_shared,
     planned,
     trained,
-    worst,
 )
 from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
 from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict

@@ -6,8 +6,17 @@ from hideseek.records.refusal import Refusal
 from hideseek.records.release import Contents
 from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof, Threat
 from hideseek.report.ranking import finder, findings
-from hideseek.report.sentences.findings import NOTHING_JUDGED, found, given
-from hideseek.report.sentences.numbers import counted, duration, sentence
+from hideseek.report.sentences.findings import NOTHING_JUDGED, found, worst_finding
+from hideseek.report.sentences.numbers import cost, counted, duration, sentence
+
+GIVEN = {
+    "candidates": "a gallery of candidate images",
+    "made_for": "which image each row was made for",
+    "sources": "which images are in each row",
+    "weights": "the weights",
+}
+"""What an attacker knows who is given a field; the name of any other field is written with spaces."""
+WHO = {Outcome.BROKEN: "by", Outcome.LEAKS: "to"}
 
 
 def attack(result: AttackResult, images: int) -> str:
@@ -22,19 +31,24 @@ def attack(result: AttackResult, images: int) -> str:
     return found(result.figures, images)
 
 
-WHO = {Outcome.BROKEN: "broken by", Outcome.LEAKS: "leaks to"}
-
-
 def by_whom(result: AttackResult, threats: Sequence[Threat]) -> str:
     """Say who makes the worst finding of an attack, where that takes more than the attack does; else nothing."""
     able = finder(result, threats)
     if able is None or able.name == result.threat or result.outcome not in WHO:
         return ""
     runs = next((threat for threat in threats if threat.name == result.threat), None)
-    said = f"{WHO[result.outcome]} an attacker who {able.title}"
+    said = f"{result.outcome} {WHO[result.outcome]} an attacker who {able.title}"
     if runs is not None:
         said += f"; {'it leaks to one' if findings(result, runs) else 'nothing is found by one'} who {runs.title}"
     return sentence(said)
+
+
+def worst(scheme: str, result: AttackResult, images: int, threats: Sequence[Threat]) -> str:
+    """Say the worst that was found in a scheme, by whom, by which attack, and what that took."""
+    able = finder(result, threats)
+    who = f" {WHO[result.outcome]} an attacker who {able.title}" if able and result.outcome in WHO else ""
+    finding = worst_finding(result.figures, images) or result.harm.value
+    return f"{scheme}: {result.outcome}{who}; {result.attack} ({cost(result.seconds, result.memory)}): {finding}."
 
 
 def refusal(refused: Refusal) -> str:
@@ -95,7 +109,7 @@ def _case(proved: Proof) -> str:
     )
 
 
-def knew(contents: Contents, fields: Sequence[str]) -> str:
+def knew(contents: Contents, given: Sequence[str]) -> str:
     """Say what an attacker knew: what was shared, and the withheld fields that he was given.
 
     >>> knew(Contents("encoding", 3200, True, 400), ("made_for", "device_ids"))
@@ -106,5 +120,5 @@ def knew(contents: Contents, fields: Sequence[str]) -> str:
         parts.append(counted(contents.public, "public image"))
     if contents.own:
         parts.append(f"{counted(contents.own, 'image')} of the attacker's own")
-    parts += [given(field) for field in fields]
+    parts += [GIVEN.get(field, field.replace("_", " ")) for field in given]
     return sentence(", ".join(parts))

@@ -4,26 +4,10 @@ import re
 from collections.abc import Sequence
 
 from hideseek.records.result import Exhibit, Figure, Note, NoteKind
-from hideseek.report.sentences.numbers import listing, number, parameter, sentence, span
+from hideseek.report.sentences.numbers import number, parameter, sentence, span
 
 PLACES = re.compile(r"\{(value|baseline|name|images)\}")
 NOTHING_JUDGED = "nothing that it claims could be judged"
-GIVEN = {
-    "candidates": "a gallery of candidate images",
-    "made_for": "which image each row was made for",
-    "sources": "which images are in each row",
-    "weights": "the weights",
-}
-"""What an attacker knows who is given a field; the name of any other field is written with spaces."""
-
-
-def given(field: str) -> str:
-    """Say what an attacker knows who is given a field.
-
-    >>> given("made_for"), given("device_ids")
-    ('which image each row was made for', 'device ids')
-    """
-    return GIVEN.get(field, field.replace("_", " "))
 
 
 def found(figures: Sequence[Figure], images: int) -> str:
@@ -59,7 +43,7 @@ def _findings(figures: Sequence[Figure], images: int) -> list[str]:
 
 
 def _filled(figure: Figure, images: int) -> str:
-    """Fill in the numbers of a figure, and say what it takes; what else a file has between braces stays as it is."""
+    """Fill in the numbers of a figure; whatever else a file has between braces stays as it is."""
     baseline = figure.baselines.get(figure.best_baseline)
     values = {
         "value": number(figure.found.mean, figure.unit),
@@ -67,8 +51,7 @@ def _filled(figure: Figure, images: int) -> str:
         "name": figure.best_baseline or "chance",
         "images": f"{images:,}",
     }
-    takes = f", given {listing([given(field) for field in figure.given])}" if figure.given else ""
-    return f"{PLACES.sub(lambda place: values[place[1]], figure.finding)}{takes}"
+    return PLACES.sub(lambda place: values[place[1]], figure.finding)
 
 
 def smallest(figures: Sequence[Figure], most: int | None = None) -> str:

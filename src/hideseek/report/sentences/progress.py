@@ -3,8 +3,7 @@
 from hideseek.records.release import Contents
 from hideseek.records.result import Accuracy, AttackResult, StepKey
 from hideseek.report.sentences.attacks import attack
-from hideseek.report.sentences.findings import worst_finding
-from hideseek.report.sentences.numbers import cost, counted, duration, number
+from hideseek.report.sentences.numbers import counted, duration, number
 from hideseek.report.sentences.overview import step
 
 
@@ -63,12 +62,6 @@ def hidden(scheme: str, contents: Contents) -> str:
 def attacked(scheme: str, result: AttackResult, images: int) -> str:
     """Say what an attack came to."""
     return f"{scheme}: {result.attack}: {result.outcome}. {attack(result, images)}"
-
-
-def worst(scheme: str, result: AttackResult, images: int) -> str:
-    """Say the worst that was found in a scheme, by which attack, and what that took."""
-    finding = worst_finding(result.figures, images) or result.harm.value
-    return f"{scheme}: {result.outcome}; {result.attack} ({cost(result.seconds, result.memory)}): {finding}."
 
 
 def trained(scheme: str, accuracy: Accuracy) -> str:
