@@ -6,10 +6,10 @@ for any class i: one update shows its image exactly, unless noise hides it.
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -33,8 +33,6 @@ from hideseek.records import (
     Task,
 )
 from hideseek.records.secret import Secret
-
-R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,8 @@ class GradientSecret(Secret):
     def shares(self, items: Int[Tensor, " n"]) -> Float[Tensor, "n 1"]:
         return torch.ones(len(items), 1)
 
-    def reveal(self, release: R, fields: Collection[str]) -> R:
-        known: dict[str, Any] = {"order": self.order}
-        return replace(release, **{name: known[name] for name in fields})
+    def withheld(self, field: str) -> Int[Tensor, " n"]:
+        return {"order": self.order}[field]
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ class LinearGradient(Encoder, mechanism="linear-gradient"):
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
         yield LinearGradient()
 
-    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
         return (Known("The gradient of a first linear layer shows its input.", "Phong et al. 2017"),)
 
     def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:

@@ -34,6 +34,7 @@ def test_an_image_and_another_with_the_same_absolute_values_are_told_apart() -> 
     assert float(alike[0, 1]) == pytest.approx(0)
     assert (alike - 2 * torch.eye(4)).max() < 0.9
     claim = Reconstruction(guesses, torch.arange(4), "images")
+    secret = replace(secret, others=ramps().take(slice(0, 0)))  # mirrored, the first is its own negative
     assert METRICS["re-identified"].score(claim, secret).tolist() == [1, 1, 1, 1]
     shuffled = Reconstruction(guesses[[2, 0, 3, 1]], torch.zeros(4, dtype=torch.int64), "any")
     assert match_guesses(shuffled, secret).about.tolist() == [2, 0, 3, 1]
@@ -109,7 +110,7 @@ def test_items_with_fewer_images() -> None:
     assert METRICS["recovered"].score(claim, secret)[2].isnan()
     chance = METRICS["re-identified"].chance
     assert chance is not None
-    assert chance(claim, secret).tolist() == [3 / 8, 1 / 8, 0]
+    assert chance(claim, secret).tolist() == [3 / 16, 1 / 16, 0]  # as many candidates are not private
 
 
 def test_the_best_fit_is_least_squares() -> None:

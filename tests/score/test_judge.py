@@ -44,7 +44,7 @@ def skipped(judgement: Judgement) -> dict[str, str]:
 
 
 def test_a_score_has_an_interval_baselines_and_a_verdict(secret: MixingSecret) -> None:
-    judgement = judged(noisy(secret), secret)
+    judgement = judged(noisy(secret, 0.2), secret)
     names = [score.metric for score in judgement.scores]
     assert names == list(RECONSTRUCTION)
     assert all(score.beats for score in judgement.scores)
@@ -57,7 +57,7 @@ def test_a_score_has_an_interval_baselines_and_a_verdict(secret: MixingSecret) -
         means = {name: baseline.mean for name, baseline in score.baselines.items()}
         better = max if METRICS[score.metric].higher_is_better else min
         assert means[score.best_baseline] == better(means.values())
-        assert ("chance" in means) == (score.metric == "re-identified")
+        assert ("chance" in means) == (score.metric in ("recovered", "re-identified"))
         assert score.advantage is not None
         sign = 1 if METRICS[score.metric].higher_is_better else -1
         assert score.advantage.mean == pytest.approx(
@@ -119,7 +119,7 @@ def test_what_cannot_be_judged_is_left_out_and_said(secret: MixingSecret) -> Non
     assert int(score.values.isnan().sum()) == 6
     assert score.interval.count == 24
     assert score.notes == (Note(NoteKind.NO_GROUND_TRUTH, 6, 30),)
-    assert set(score.baselines) == {"mean image", "mean of absolute values", "random image"}
+    assert {"mean image", "mean of absolute values", "random image"} <= set(score.baselines)
     kept = PublicImagesFound(torch.arange(48), torch.zeros(48, 1, dtype=torch.int64), torch.zeros(48, 1), 60)
     assert judged(kept, secret, "hit@10").scores[0].notes == (Note(NoteKind.ANSWERS_KEPT, 1),)
 
@@ -257,7 +257,7 @@ def test_updates_of_several_images_are_judged_like_rows(secret: MixingSecret) ->
     assert all(score.beats for score in found.values())
     assert all(score.interval.count == 22 for score in found.values())
     chance = found["re-identified"].baselines["chance"].mean
-    assert chance == pytest.approx((18 * 3 / 24 + 4 * 2 / 24) / 22)
+    assert chance == pytest.approx((18 * 3 / 48 + 4 * 2 / 48) / 22)  # of a gallery twice as large
     swapped = judged(replace(claim, about=items.roll(3)), truth, "recovered", "re-identified").scores
     assert [score.beats for score in swapped] == [False, False]  # images of other updates earn nothing
     labels = judged(Attribution(torch.arange(8), torch.arange(24), torch.zeros(8, 24)), truth, "accuracy").scores[0]

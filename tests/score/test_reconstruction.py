@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from scipy.fft import dctn, idctn
+from scipy.ndimage import uniform_filter
 from scipy.optimize import linear_sum_assignment
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -20,6 +22,7 @@ from hideseek.score.image_scores import LIMIT
 from hideseek.score.metrics import METRICS
 from hideseek.score.reconstruction import METRICS as PIXELWISE
 from hideseek.score.reconstruction import baselines, examples
+from hideseek.score.smoothing import blurred, low_frequencies
 from score.updates import Updates, updates_of
 from toys import images
 
@@ -104,50 +107,11 @@ def test_reconstruction(name: str, of: Literal["items", "images", "any"], normal
     np.testing.assert_allclose(scores.numpy(), expected, rtol=2e-4, atol=2e-4)
 
 
-def test_recovered_is_a_correlation_of_nine_tenths_whatever_the_sign(secret: MixingSecret) -> None:
-    """A guess x + s·z of unit variances has the correlation 1 / √(1 + s²): 0.9 at s = 0.484."""
-    pixels = secret.private.pixels().flatten(1)
-    unit = (pixels - pixels.mean(1, keepdim=True)) / pixels.std(1, correction=0, keepdim=True)
-    noise = torch.from_numpy(np.random.default_rng(0).standard_normal(unit.shape)).float()
-    levels = torch.tensor([0.0, 0.4, 0.6, 2.0])[torch.arange(len(unit)) % 4]
-    signs = torch.tensor([1.0, -1.0])[torch.arange(len(unit)) // 4 % 2]
-    images = (signs[:, None] * (unit + levels[:, None] * noise)).view(-1, *secret.private.shape)
-    expected = [
-        float(abs(np.corrcoef(x.double(), g.double())[0, 1]) >= 0.9)
-        for x, g in zip(pixels, images.flatten(1), strict=True)
-    ]
-    claim = Reconstruction(images, torch.arange(len(images)), "images")
-    assert METRICS["recovered"].score(claim, secret).tolist() == expected
-    assert 0.4 < np.mean(expected) < 0.6
-
-
-@pytest.mark.parametrize("of", ["images", "items"])
-def test_re_identified(of: Literal["items", "images"], secret: MixingSecret) -> None:
-    claim = guesses(secret, of)
-    nearest = absolute_table(claim, secret).argmax(1)
-    expected = [float(near in places) for near, places in zip(nearest, truths(claim, secret), strict=True)]
-    assert METRICS["re-identified"].score(claim, secret).tolist() == expected
-    assert 0 < sum(expected) < len(expected)
-    chance = METRICS["re-identified"].chance
-    assert chance is not None
-    np.testing.assert_allclose(chance(claim, secret).numpy(), (1 if of == "images" else 2) / 24)
-
-
-def test_two_equal_images_share_a_re_identification(secret: MixingSecret) -> None:
-    twice = torch.cat([secret.private.images[:6], secret.private.images[:1]])
-    private = replace(secret.private, images=twice, labels=torch.eye(7))
-    truth = replace(secret, private=private)
-    claim = Reconstruction(private.pixels(), torch.arange(7), "images")
-    assert METRICS["re-identified"].score(claim, truth).tolist() == [0.5, 1, 1, 1, 1, 1, 0.5]
-    flat = Reconstruction(torch.ones(7, *private.shape), torch.arange(7), "images")
-    assert METRICS["re-identified"].score(flat, truth).sum() == 0  # as like the one as the other
-
-
 def test_blocks_do_not_change_a_score(secret: MixingSecret, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = guesses(secret, "items")
     whole = {name: METRICS[name].score(claim, secret) for name in ("l2", "fitted-ssim", "re-identified")}
     monkeypatch.setattr("hideseek.score.ground_truth.blocks.__defaults__", (4 * 3 * 256,))
-    monkeypatch.setattr("hideseek.score.identification.BLOCK", 3 * 256)
+    monkeypatch.setattr("hideseek.score.identification.BLOCK", 3 * 256 // 4)
     for name, scores in whole.items():
         torch.testing.assert_close(METRICS[name].score(claim, secret), scores, rtol=1e-5, atol=1e-5)
 
@@ -212,8 +176,10 @@ def test_what_the_baselines_answer(of: Literal["images", "items"], secret: Mixin
         "mean image",
         "mean of absolute values",
         "mean image of the class",
+        "mean image of the class, blurred 5×5",
         "random image of the class",
         "random image",
+        "random image, 2×2 lowest frequencies",
     ]
     own = secret.sources if of == "items" else torch.arange(24)[:, None]
     pixels, labels = secret.private.pixels(), secret.private.labels.argmax(1)
@@ -230,6 +196,15 @@ def test_what_the_baselines_answer(of: Literal["images", "items"], secret: Mixin
             if name == "mean image of the class":
                 torch.testing.assert_close(baseline.images[row], pixels[peers].mean(0))
                 continue
+            if name == "mean image of the class, blurred 5×5":
+                inner = uniform_filter(pixels[peers].mean(0).numpy(), (0, 5, 5))[:, 2:-2, 2:-2]
+                np.testing.assert_allclose(baseline.images[row, :, 2:-2, 2:-2], inner, atol=1e-4)
+                continue
+            if name == "random image, 2×2 lowest frequencies":
+                waves = dctn(found["random image"].images[row].numpy(), axes=(1, 2), norm="ortho")
+                waves[:, 2:], waves[:, :, 2:] = 0, 0
+                np.testing.assert_allclose(baseline.images[row], idctn(waves, axes=(1, 2), norm="ortho"), atol=1e-4)
+                continue
             same = [i for i in range(24) if torch.equal(baseline.images[row], pixels[i])]
             assert same
             assert same[0] not in own[row]
@@ -244,6 +219,39 @@ def test_other_images_are_drawn_evenly(secret: MixingSecret) -> None:
     counts = [int((baseline.images == image).flatten(1).all(1).sum()) for image in pixels]
     assert counts[0] == 0
     assert all(abs(count - 100) < 44 for count in counts[1:])
+
+
+SMOOTHED = [
+    "random image",
+    "random image, blurred 3×3",
+    "random image, blurred 5×5",
+    "random image, 4×4 lowest frequencies",
+    "random image, 6×6 lowest frequencies",
+    "mean of 4 random images",
+]
+
+
+def test_smoothed_images_are_matched_like_guesses_to_others_than_themselves(secret: MixingSecret) -> None:
+    """Each is made of the random images, which the sharp baseline shows, and matched by the Hungarian method."""
+    private = replace(secret.private, labels=torch.empty(24, 0))
+    truth = replace(secret, private=private, mask=None)
+    claim = Reconstruction(torch.zeros(24, *private.shape), torch.zeros(24, dtype=torch.int64), "any")
+    found = answers(claim, truth, 5)
+    assert list(found) == ["mean image", *SMOOTHED]  # without a mask no mean of absolute values
+    pixels, sharp = private.pixels(), found["random image"].images
+    own = [(pixels == image).flatten(1).all(1).nonzero().item() for image in sharp]
+    for name in SMOOTHED[1:-1]:
+        baseline = found[name]
+        smooth = low_frequencies(sharp, int(name[14])) if "frequencies" in name else blurred(sharp, int(name[22]))
+        torch.testing.assert_close(baseline.images, smooth)
+        both = np.concatenate([baseline.images.flatten(1).double(), pixels.flatten(1).double()])
+        table = np.abs(np.corrcoef(both)[:24, 24:])
+        table[np.arange(24), own] = -100
+        np.testing.assert_array_equal(baseline.about, linear_sum_assignment(-table)[1])
+    means = found["mean of 4 random images"]
+    drawn = np.linalg.lstsq(pixels.flatten(1).double().T.numpy(), means.images.flatten(1).double().T.numpy())[0].T
+    assert np.allclose(drawn.sum(1), 1, atol=1e-3)
+    assert all(drawn[row, image] < 0.1 for row, image in enumerate(means.about.tolist()))  # it is in none of the four
 
 
 def test_without_an_order_no_image_is_matched_to_itself(secret: MixingSecret) -> None:
@@ -266,7 +274,9 @@ def test_where_there_is_no_other_image_a_baseline_is_about_nothing(secret: Mixin
         assert baseline.about.tolist() == [-1, -1, -1]
     unlabelled = replace(private, labels=torch.empty(3, 0))
     without_mask = replace(secret, private=unlabelled, mask=None)
-    assert list(answers(claim, without_mask, 6)) == ["mean image", "random image"]
+    assert list(answers(claim, without_mask, 6)) == [
+        "mean image", "random image", "random image, 2×2 lowest frequencies"
+    ]  # fmt: skip
 
 
 def test_within_items_a_baseline_is_matched_to_its_item(secret: MixingSecret) -> None:
@@ -275,7 +285,7 @@ def test_within_items_a_baseline_is_matched_to_its_item(secret: MixingSecret) ->
     items = torch.tensor([0, 0, 0, 1, 2])
     claim = Reconstruction(secret.private.pixels(torch.tensor([6, 2, 4, 3, 9])), items, "batches")
     found = answers(claim, truth, 3)
-    assert list(found) == ["mean image", "random image"]
+    assert list(found) == ["mean image", *SMOOTHED]
     for baseline in found.values():
         assert sorted(baseline.about[:3].tolist()) == [2, 4, 6]
         assert int(baseline.about[3]) in (1, 3)

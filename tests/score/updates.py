@@ -1,8 +1,6 @@
 """The ground truth of a kind of release that hideseek does not know: updates, each of several images or of fewer."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -11,8 +9,6 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.records import Contents, Encoder, Release, Samples, Task
 from hideseek.records.secret import Secret
-
-R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class UpdatesSecret(Secret):
         there = (self.images[items] >= 0).float()
         return there / there.sum(1, keepdim=True).clamp_min(1)
 
-    def reveal(self, release: R, fields: Collection[str]) -> R:
+    def withheld(self, field: str) -> Tensor:
         raise NotImplementedError
 
 

@@ -1,8 +1,8 @@
 """What an audit is asked: these images, these ways of sharing them, these attacks, so much time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import torch
 
@@ -10,11 +10,14 @@ from hideseek.audit.provenance import without_folders
 from hideseek.audit.store import path_name
 from hideseek.chance import Randomness
 from hideseek.data.digests import image_digests
+from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Encoder, MixingEncoder, Samples
+from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
+from hideseek.records.secret import Secret
 from hideseek.seek import ATTACKS
 
+R = TypeVar("R", bound=Release)
 CHUNK = 1024  # images that are looked at together
 TESTED = 5  # one image in so many is held out to test with, where no test set is named
 FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
@@ -52,7 +55,11 @@ class Question:
     why_no_accuracy: NoAccuracy | None = None
     """Why not, where there is nothing to measure them on."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Where the sets came from, for the report: private, public, own."""
+    """Where the sets came from, for the report: private, public, own, others."""
+    others: Samples | None = None
+    """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
+    public_known: PublicKnown = "images"
+    """What the attacker has of public patches: the larger images that they were cut from, or the very patches."""
 
     def __post_init__(self) -> None:
         if not self.schemes:
@@ -75,9 +82,24 @@ class Question:
         """Give the schemes whose releases a model can be trained on."""
         return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, MixingEncoder)}
 
+    def with_others(self, secret: Secret) -> Secret:
+        """Put as many images that are not hidden beside the private ones of a secret."""
+        others = self.others
+        return secret if others is None else replace(secret, others=others.take(slice(0, len(secret.private))))
+
     def public_for(self, scheme: Encoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""
         return self.public if scheme.mixes_public else None
+
+    def known_of(self, public: Samples | None) -> Samples | None:
+        """Give what the attacker has of public images that are mixed in."""
+        return None if public is None else known_public(public, self.public_known)
+
+    def seen(self, release: R, own: Samples | None) -> R:
+        """Give a release with what the attacker has beside it: images of his own, and what he has of public ones."""
+        if isinstance(release, EncodedRelease):
+            return replace(release, own=own, public=self.known_of(release.public))
+        return replace(release, own=own)
 
 
 def learning_from(

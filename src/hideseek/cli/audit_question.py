@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from hideseek.audit import Learning, Question, learning_from
+from hideseek.audit.provenance import without_folders
 from hideseek.chance import Randomness, seeded
 from hideseek.cli.audit_options import Audit
 from hideseek.cli.images import prepared, public_images
 from hideseek.data import DATASETS, load
 from hideseek.data.digests import images_digest
+from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
 from hideseek.records import Attack, MixingEncoder, Samples
@@ -31,7 +33,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
     whole, unlabelled = _labelled(asked.images.data, asked)
     chance = seeded(int(images_digest(whole), 16))
-    private = _sampled(whole, asked.images.sample, chance)
+    private, rest = _sampled(whole, asked.images.sample, chance)
     public = _public(asked, private, chosen)
     own_address = asked.images.own or ("faces" if "photos" in asked.images.data else "photos")  # not the private ones
     own = public_images(own_address, private, size=private.shape[1:], features=None)
@@ -39,6 +41,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
     why: NoAccuracy | None = unlabelled or NoAccuracy(NoAccuracyKind.NOT_ASKED)
     if asked.accuracies.learn and (asked.accuracies.learn_on or not unlabelled):
         learning, why = _learning(asked, whole, public, chance)
+    others, of_which = non_members(private, _offered(asked, private, rest), upside_down=asked.geometry.flip)
     return Question(
         private,
         chosen,
@@ -49,7 +52,14 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
         budget,
         learning,
         why,
-        {"private": asked.images.data, "public": asked.images.public or "", "own": own_address},
+        {
+            "private": asked.images.data,
+            "public": asked.images.public or "",
+            "own": own_address,
+            "others": ", ".join(f"{count} of {name}" for name, count in of_which.items()),
+        },
+        others,
+        asked.images.public_known,
     )
 
 
@@ -61,12 +71,26 @@ def _attacks(text: str) -> dict[str, Attack[Any]]:
     return {name: ATTACKS[name] for name in names}
 
 
-def _sampled(whole: Samples, count: int | None, chance: Randomness) -> Samples:
+def _sampled(whole: Samples, count: int | None, chance: Randomness) -> tuple[Samples, Samples]:
+    """Divide a set into images that are sampled, in their order, and the rest, in none."""
     if count is None:
-        return whole
+        return whole, whole.take(slice(0, 0))
     if not 2 <= count <= len(whole):
         raise BadInput(f"--sample must be between 2 and the {len(whole):,} images that there are.")
-    return whole.take(chance.permutation(len(whole))[:count].sort().values)
+    order = chance.permutation(len(whole))
+    return whole.take(order[:count].sort().values), whole.take(order[count:])
+
+
+def _offered(asked: Audit[Any], private: Samples, rest: Samples) -> dict[str, Samples]:
+    """Give images like the private ones, which are not hidden, by where they came from: until there are enough."""
+    data, wanted = asked.images.data, len(private)
+    offered = {f"{without_folders(data)} (not sampled)": rest.take(slice(0, 2 * wanted))} if len(rest) else {}
+    test = (asked.accuracies.test if asked.accuracies.learn_on is None else None) or _test_split(data)
+    if len(rest) < wanted and test is not None:
+        images = load(test, size=private.shape[1:], channels=private.shape[0], labelled=False)
+        order = seeded(int(images_digest(private), 16)).permutation(len(images))[: 2 * wanted]  # some are left out
+        offered[without_folders(test)] = prepared(images.take(order), private.normalisation, None)
+    return offered
 
 
 def _public(asked: Audit[Any], private: Samples, chosen: Mapping[str, MixingEncoder]) -> Samples | None:

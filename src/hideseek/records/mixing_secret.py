@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Int8, UInt8
 from torch import Tensor
 
-from hideseek.records.release import Release
+from hideseek.records.moving import moved
 from hideseek.records.secret import Secret
-
-if TYPE_CHECKING:
-    R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,7 @@ class MixingSecret(Secret):
     weights: Float[Tensor, "m k"]
     mask: UInt8[Tensor, "m c bytes"] | None = None
     transforms: Float[Tensor, "m k 2 3"] | None = None  # where images were moved before they were mixed
+    cut_from: Int[Tensor, " patches"] | None = None  # the larger public image that each public patch is from
 
     @property
     def items(self) -> int:
@@ -46,16 +43,35 @@ class MixingSecret(Secret):
         """Give their weights."""
         return self.weights.cpu()[items.cpu().long(), : self.sources.shape[1]]
 
+    def public_images(self, *, larger: bool) -> Int[Tensor, "m k_public"]:
+        """Give the public images in every row; or the larger images that these were cut from, where they were."""
+        return self.cut_from[self.public_sources] if larger and self.cut_from is not None else self.public_sources
+
     @property
     def masked(self) -> bool:
         """Tell whether there are masks."""
         return self.mask is not None
 
-    def reveal(self, release: R, fields: Collection[str]) -> R:
-        """Give a release with the image that each row was made for, all its images, or their weights."""
-        known = {"candidates": None, "made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}
-        given: dict[str, Any] = {name: known[name] for name in fields}
-        return replace(release, **given)
+    @property
+    def moves(self) -> bool:
+        """Tell whether there are transforms."""
+        return self.transforms is not None
+
+    @property
+    def flips(self) -> bool:
+        """Tell whether a transform turns left and right round."""
+        return self.transforms is not None and bool((torch.linalg.det(self.transforms[..., :2]) < 0).any())
+
+    def moved(self, images: Int[Tensor, " n"], items: Int[Tensor, " n"]) -> Float[Tensor, "n c h w"]:
+        """Give private images as the rows have them: each moved by its own transform."""
+        if self.transforms is None:
+            return self.private.pixels(images)
+        column = (self.holds(items) == images[:, None]).int().argmax(1)
+        return moved(self.private.pixels(images), self.transforms[items, column])
+
+    def withheld(self, field: str) -> Tensor:
+        """Give the image that each row was made for, all its images, or their weights."""
+        return {"made_for": self.sources[:, 0], "sources": self.sources, "weights": self.weights}[field]
 
     def signs(self) -> Int8[Tensor, "m c h w"]:
         """Unpack the mask to −1 and +1, one for every pixel and channel; all +1 where there is none."""

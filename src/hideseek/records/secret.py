@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from hideseek.records.gallery import by_content, joined, mirrored
 from hideseek.records.release import Release
 from hideseek.records.samples import Samples
 
@@ -23,7 +25,7 @@ class Secret(ABC):
 
     private: Samples
     others: Samples | None = field(default=None, kw_only=True)
-    """Images of the same kind that are not in the release; with the private ones they make a gallery of candidates."""
+    """Images of the same kind that are not in the release; None: the private ones, mirrored."""
 
     @property
     @abstractmethod
@@ -46,6 +48,37 @@ class Secret(ABC):
         """Tell whether signs are hidden, so that only absolute values can be compared."""
         return False
 
-    @abstractmethod
+    @property
+    def flips(self) -> bool:
+        """Tell whether images were mirrored, left and right, before they were shared."""
+        return False
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether images were moved before they were shared."""
+        return False
+
+    def moved(self, images: Int[Tensor, " n"], items: Int[Tensor, " n"]) -> Float[Tensor, "n c h w"]:
+        """Give private images as they are in these items, which hold them."""
+        return self.private.pixels(images)
+
+    @cached_property
+    def non_members(self) -> Samples:
+        """Give the images of a gallery that are not private."""
+        return mirrored(self.private, upside_down=self.flips) if self.others is None else self.others
+
+    @cached_property
+    def candidates(self) -> Samples:
+        """Give the gallery, private images and others, in an order that tells nothing."""
+        return by_content(joined(self.private, self.non_members))
+
     def reveal(self, release: R, fields: Collection[str]) -> R:
         """Give the release with these of its withheld fields filled in: what a stronger attacker knows."""
+        given: dict[str, Any] = {
+            name: self.candidates if name == "candidates" else self.withheld(name) for name in fields
+        }
+        return replace(release, **given)
+
+    @abstractmethod
+    def withheld(self, field: str) -> Any:
+        """Give the value of a withheld field that this kind of release has besides the candidates."""

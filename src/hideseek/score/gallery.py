@@ -1,6 +1,6 @@
 """The best, the median and the worst reconstructions beside the ground truth, to look at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
-from hideseek.score.ground_truth import HUGE, candidates, fitted, match_guesses, raw_pair
+from hideseek.score.ground_truth import HUGE, Matched, candidates, fitted, match_guesses, raw, raw_truth, versions
 from hideseek.score.image_scores import best
 from hideseek.similarity import correlation
 
@@ -47,15 +47,26 @@ def gallery(claim: Reconstruction, secret: Secret, count: int = 6) -> dict[Kind,
 
 
 def _example(claim: Reconstruction, secret: Secret, number: int) -> Example:
-    places = candidates(claim, secret)[number]
+    """Put a guess beside the image that it is most like, of those that it may show, as it is or as it was shared."""
+    one = replace(claim, images=claim.images[number : number + 1], about=claim.about[number : number + 1])
+    if isinstance(claim, Matched) and isinstance(one, Matched) and claim.items is not None:
+        one = replace(one, items=claim.items[number : number + 1])
+    places, items = candidates(one, secret)[0], versions(one, secret)
     places = places[places >= 0]
-    guess = claim.images[number].float().clamp(-HUGE, HUGE).to(secret.private.images.device)
-    guesses = guess.expand(len(places), -1, -1, -1)
-    likeness = correlation(secret.private.pixels(places), guesses).abs()
-    which = int(likeness.argmax())
-    truth, shown = raw_pair(secret.private, places[which : which + 1], guesses[which : which + 1])
-    fit = fitted(truth, shown)[0].nan_to_num().cpu()
-    return Example(truth[0].cpu(), fit, int(places[which]), float(likeness[which]), number)
+    truths = [secret.private.pixels(places)]
+    if items is not None:
+        truths += [secret.moved(places, item.expand(len(places))) for item in items[0] if item >= 0]
+    guess = one.images.float().clamp(-HUGE, HUGE).to(secret.private.images.device)
+    likeness = torch.stack([correlation(each, guess.expand_as(each)).abs() for each in truths])
+    version, which = divmod(int(likeness.argmax()), len(places))
+    chosen = places[which : which + 1]
+    truth = (
+        raw(secret.private, chosen, truths[version][which : which + 1])
+        if version
+        else raw_truth(secret.private, chosen)
+    )
+    fit = fitted(truth, raw(secret.private, chosen, guess))[0].nan_to_num().cpu()
+    return Example(truth[0].cpu(), fit, int(chosen), float(likeness.max()), number)
 
 
 def usual_item(secret: Secret, image: int) -> int | None:

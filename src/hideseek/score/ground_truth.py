@@ -1,6 +1,7 @@
 """Which private image a guess is judged by, and both of them as raw pixels."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from hideseek.records import Reconstruction, Samples
 from hideseek.records.secret import Secret
 from hideseek.score.matching import one_to_one
+from hideseek.score.moved import items_of
 
 BLOCK = 1 << 22  # numbers at a time
 HUGE = 1e9  # no pixel is beyond: guesses that are would overflow, and escape judgement
@@ -55,6 +57,23 @@ def candidates(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses tr
     return known[:, None] if claim.of == "images" else held(known, secret)
 
 
+def versions(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses versions"] | None:
+    """Give the items as whose images, moved before they were shared, a guess is judged besides; −1 is none.
+
+    A guess about an item is judged by the images as they are in it, any other by a few of the versions that were
+    shared. None: images were not moved.
+    """
+    if not secret.moves:
+        return None
+    claim = match_guesses(claim, secret)
+    if isinstance(claim, Matched) and claim.items is not None:
+        return claim.items[:, None]
+    known = claim.about.cpu().long()
+    if claim.of == "items":
+        return known[:, None]
+    return torch.where(known[:, None] < 0, -1, items_of(secret)[known.clamp_min(0)])
+
+
 def held(items: Int[Tensor, " n"], secret: Secret) -> Int[Tensor, "n k"]:
     """Give the private images that are in each item; −1 is none, also where the item is −1."""
     return torch.where(items[:, None] < 0, -1, secret.holds(items.clamp_min(0)))
@@ -73,19 +92,39 @@ def made_for(items: Int[Tensor, " n"], secret: Secret) -> Int[Tensor, " n"]:
 def likeness(
     guesses: Float[Tensor, "guesses c h w"], secret: Secret, places: Int[Tensor, " n"] | None = None
 ) -> Float[Tensor, "guesses n"]:
-    """Give how like every guess is to every private image, or to those at some places, block by block.
+    """Give how like every guess is to every private image, or to those at some places; see `alike`.
+
+    Where images were moved before they were shared, the best of the image and a few of its moved versions counts.
+    """
+    private = secret.private if places is None else secret.private.take(places)
+    found = alike(guesses, private.pixels, len(private), secret)
+    if secret.moves:
+        images = torch.arange(len(secret.private)) if places is None else places
+        for items in items_of(secret)[images].T:
+            known = items.clamp_min(0)
+            there = alike(guesses, lambda rows, at=known: secret.moved(images[rows], at[rows]), len(images), secret)  # type: ignore[misc] # mypy does not see through the default
+            found = torch.where(items < 0, found, torch.maximum(found, there))
+    return found
+
+
+def alike(
+    guesses: Float[Tensor, "guesses c h w"],
+    pixels: Callable[[slice], Float[Tensor, "b c h w"]],
+    count: int,
+    secret: Secret,
+) -> Float[Tensor, "guesses count"]:
+    """Give how like every guess is to each of `count` images, block by block.
 
     |corr(x, x̂)|: a guess may be the negative of an image. Where signs are hidden, corr(|x|, |x̂|).
     In double precision and rounded to nine places, so that an image that is there twice is as like in both.
     """
-    private = secret.private if places is None else secret.private.take(places)
-    found = torch.empty(len(guesses), len(private))
-    pixels = math.prod(private.shape)
-    for part in blocks(len(guesses), pixels, BLOCK // 4):
+    found = torch.empty(len(guesses), count)
+    each = math.prod(secret.private.shape)
+    for part in blocks(len(guesses), each, BLOCK // 4):
         rows = _unit(guesses[part].float().clamp(-HUGE, HUGE), secret.masked)
-        for others in blocks(len(private), pixels, BLOCK // 4):
-            alike = (rows @ _unit(private.pixels(others), secret.masked).T).round(decimals=9)
-            found[part, others] = (alike if secret.masked else alike.abs()).float()
+        for others in blocks(count, each, BLOCK // 4):
+            likeness = (rows @ _unit(pixels(others), secret.masked).T).round(decimals=9)
+            found[part, others] = (likeness if secret.masked else likeness.abs()).float()
     return found
 
 
@@ -100,17 +139,20 @@ def _unit(images: Float[Tensor, "n c h w"], absolute: bool) -> Float[Tensor, "n 
     return rows.mul_(torch.where(length > _ROUNDING * before, 1 / length.clamp_min(1e-30), 0.0))
 
 
-def raw_pair(
-    private: Samples, places: Int[Tensor, " b"], guesses: Float[Tensor, "b c h w"]
-) -> tuple[Float[Tensor, "b c h w"], Float[Tensor, "b c h w"]]:
-    """Give private images as raw pixels of [0, 1], and guesses mapped back as they are: (pixel − shift) / scale.
+def raw(private: Samples, places: Int[Tensor, " b"], pixels: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
+    """Map pixels back to the raw ones of [0, 1] that some private images came from: (pixel − shift) / scale.
 
-    An image that normalising made all zero has no way back: its guess becomes NaN.
+    An image that normalising made all zero has no way back: it becomes NaN.
     """
     scale, shift = (each if len(each) == 1 else each[places] for each in (private.scale, private.shift))
     width = 255.0 if private.images.dtype == torch.uint8 else 1.0
     back = torch.where(scale == 0, torch.nan, 1 / scale)[:, :, None, None]
-    return private.images[places].float() / width, (guesses - shift[:, :, None, None]) * back / width
+    return (pixels - shift[:, :, None, None]) * back / width
+
+
+def raw_truth(private: Samples, places: Int[Tensor, " b"]) -> Float[Tensor, "b c h w"]:
+    """Give private images as raw pixels of [0, 1], as they are stored."""
+    return private.images[places].float() / (255.0 if private.images.dtype == torch.uint8 else 1.0)
 
 
 def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:

@@ -12,7 +12,8 @@ from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Reconstruction, Samples
 from hideseek.records.secret import Secret
-from hideseek.score.ground_truth import HUGE, blocks, candidates, fitted, raw_pair
+from hideseek.score.ground_truth import HUGE, blocks, candidates, fitted, raw_truth, versions
+from hideseek.score.ground_truth import raw as as_raw
 from hideseek.score.metric import Scores
 
 Images = Float[Tensor, "b c h w"]
@@ -33,18 +34,24 @@ def best(
 ) -> Scores:
     """Compare every guess with its private image, or with all that it may show, and keep the best.
 
+    Images that were moved before they were shared are compared as they are, and as they were shared.
     `raw` compares raw pixels, else normalised ones are compared; `each` is what a guess costs, in numbers.
     """
-    private, places = secret.private, candidates(claim, secret)
+    private, places, items = secret.private, candidates(claim, secret), versions(claim, secret)
     found = torch.full((len(places),), torch.nan)
     keep = torch.fmax if higher else torch.fmin
     for rows in track(blocks(len(places), each or math.prod(private.shape)), "scoring"):
         guess = claim.images[rows].to(private.images.device).float().clamp(-HUGE, HUGE)
         for column in places[rows].T:
             known = column.clamp_min(0)
-            truth, shown = raw_pair(private, known, guess) if raw else (private.pixels(known), guess)
+            shown = as_raw(private, known, guess) if raw else guess
+            truth = raw_truth(private, known) if raw else private.pixels(known)
             scores = compare(truth, shown).float().cpu()
             found[rows] = keep(found[rows], torch.where(column < 0, torch.nan, scores))
+            for item in () if items is None else items[rows].T:
+                there = secret.moved(known, item.clamp_min(0))
+                scores = compare(as_raw(private, known, there) if raw else there, shown).float().cpu()
+                found[rows] = keep(found[rows], torch.where((column < 0) | (item < 0), torch.nan, scores))
     return found
 
 

@@ -10,12 +10,12 @@ from hideseek.errors import BadInput
 from hideseek.records import Reconstruction, Release
 from hideseek.records.result import Harm
 from hideseek.records.secret import Secret
-from hideseek.score import perceptual
+from hideseek.score import perceptual, unrelated_pairs
 from hideseek.score.baseline_images import (
     answering,
     class_means,
     heaviest,
-    matched_sample,
+    matched_samples,
     matched_within,
     mean_image,
     others,
@@ -25,10 +25,12 @@ from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
 from hideseek.score.gallery import gallery, usual_item
 from hideseek.score.ground_truth import Matched, candidates, match_guesses, subjects
 from hideseek.score.identification import by_chance, re_identified
-from hideseek.score.image_scores import LIMIT, Compare, Images, by_pixels, by_raw_pixels, psnr, snr
+from hideseek.score.image_scores import LIMIT, Compare, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
+from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered
+from hideseek.score.smoothing import blurred, low_frequencies
 
-RECOVERED = 0.9  # the correlation with the ground truth from which anybody would say that it is the same picture
+BLURRED, LOWEST = 5, 2  # pixels and frequencies of smoothed baselines
 EACH = 3  # of the best, the median and the worst, to show
 
 
@@ -46,11 +48,12 @@ def check(claim: Reconstruction, secret: Secret) -> None:
 def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
     """Answer with the mean of all private images or of the class, with another one of the class, or with any other.
 
+    Smooth images are like all others, so the mean of the class and the other image are smoothed, too.
     An item's class is that of the private image that most of it is of, which its label shows. The ground truth is not
     in the mean of its class, which may be small. Where there is no other image, the baseline is about nothing (−1).
-    Deviation: without an order no class is known, and guesses are matched. So the baseline is a random sample of the
-    private images, matched like the guesses, except that no image is matched to itself; within items, a random image
-    that is not in the item.
+    Deviation: without an order no class is known, and guesses are matched. So the baselines are random samples of the
+    private images, sharp, smoothed or averaged, matched like the guesses, except that no image is matched to itself;
+    within items, random images that are not in the item.
     """
     claim = match_guesses(claim, secret)
     private = secret.private
@@ -65,18 +68,27 @@ def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iter
                 average, claim.about if items is None else items, "any" if items is None else "batches"
             )
             yield Baseline(name, match_guesses(again, secret))
-        any_image = partial(matched_sample, len(claim.about)) if items is None else partial(matched_within, items)
-        yield Baseline("random image", any_image(secret, streams[1]))
+        several = partial(matched_samples, len(claim.about)) if items is None else partial(matched_within, items)
+        yield from (Baseline(name, matched) for name, matched in several(secret, streams[1]))
         return
     for name, average in averages.items():
         yield Baseline(name, replace(claim, images=average))
     truths = candidates(claim, secret)
+    pictures = private.shape[1:] != (1, 1)
     if private.labels.shape[1] > 1:
         classes = heaviest(claim, secret)
-        yield Baseline("mean image of the class", class_means(claim, truths, classes, private))
-        of_class = others(truths, private, streams[0], classes)
-        yield Baseline("random image of the class", answering(claim, private, of_class))
-    yield Baseline("random image", answering(claim, private, others(truths, private, streams[1])))
+        of_class = class_means(claim, truths, classes, private)
+        yield Baseline("mean image of the class", of_class)
+        if pictures:
+            smooth = blurred(of_class.images, BLURRED)
+            yield Baseline(f"mean image of the class, blurred {BLURRED}×{BLURRED}", replace(of_class, images=smooth))
+        another = others(truths, private, streams[0], classes)
+        yield Baseline("random image of the class", answering(claim, private, another))
+    random = answering(claim, private, others(truths, private, streams[1]))
+    yield Baseline("random image", random)
+    if pictures:
+        smooth = low_frequencies(random.images, LOWEST)
+        yield Baseline(f"random image, {LOWEST}×{LOWEST} lowest frequencies", replace(random, images=smooth))
 
 
 def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Shown]:
@@ -96,11 +108,6 @@ def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Sh
             )
             shown.append(Shown(kind, "image", each.image, "correlation", each.likeness, "", panels))
     return shown
-
-
-def _recovered(truth: Images, guess: Images) -> Scores:
-    """Tell whether a guess, or its negative, is all but the ground truth."""
-    return (similarity.correlation(truth, guess).abs() >= RECOVERED).double()
 
 
 def _metric(
@@ -129,12 +136,15 @@ METRICS = {
         similarity.absolute_correlation,
         finding=f"correlation of absolute values {_BESIDE}",
     ),
-    "recovered": _metric(
-        f"the share of guesses whose correlation with the ground truth, or its negative, is {RECOVERED} or more",
-        by_pixels,
-        _recovered,
+    "recovered": Metric(
+        recovered,
+        subjects,
+        True,
         "share",
-        f"{{value}} of its guesses are the private image (correlation ≥ {RECOVERED})",
+        f"the share of guesses that are the private image: correlation {CORRELATION} and, in pictures, SSIM {SSIM} or"
+        f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them",
+        f"{{value}} of its guesses are the private image (correlation ≥ {CORRELATION}, SSIM ≥ {SSIM})",
+        chance=unrelated_pairs.by_chance,
     ),
     "l2": _metric("distance to the ground truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
     "re-identified": Metric(
@@ -142,9 +152,12 @@ METRICS = {
         subjects,
         True,
         "share",
-        "the share of guesses that are more like their ground truth than like any other private image",
-        "{value} of its guesses point to their image among {images} ({baseline} by {name})",
+        "the share of guesses that are more like their ground truth than like any other candidate of a gallery: the"
+        " private images, and as many others",
+        "{value} of its guesses point to their image in a gallery of {images} private images and others ({baseline} by"
+        " {name})",
         chance=by_chance,
+        needs=("candidates",),
     ),
 }
 

@@ -10,7 +10,7 @@ from scipy import ndimage
 import toys
 from hideseek.chance import seeded
 from hideseek.hide import Augmented, Geometry, Mixup
-from hideseek.hide.mixing.geometry import moved
+from hideseek.records.moving import moved
 
 
 def test_moving_is_affine_interpolation() -> None:

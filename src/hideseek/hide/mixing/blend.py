@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from hideseek.hide.mixing.geometry import moved
 from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Samples
+from hideseek.records.moving import moved
 
 Rows = Float[Tensor, "m c h w"]
 Mask = UInt8[Tensor, "m c bytes"]

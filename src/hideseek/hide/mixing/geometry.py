@@ -8,7 +8,6 @@ from typing import ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -55,9 +54,3 @@ class Geometry:
             [zoom * angle.sin() / aspect, zoom * angle.cos(), (room + 2 * self.shift) * u[4]],
         ]
         return torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)
-
-
-def moved(images: Float[Tensor, "n c h w"], transforms: Float[Tensor, "n 2 3"]) -> Float[Tensor, "n c h w"]:
-    """Move every image by its own transform, with linear interpolation."""
-    grid = functional.affine_grid(transforms.to(images), list(images.shape), align_corners=False)
-    return functional.grid_sample(images, grid, mode="bilinear", padding_mode="reflection", align_corners=False)

@@ -1,0 +1,50 @@
+"""A gallery of candidate images: private ones among others of their kind."""
+
+from dataclasses import replace
+
+import torch
+from blake3 import blake3
+
+from hideseek.files import content
+from hideseek.records.samples import Samples
+
+
+def mirrored(samples: Samples, *, upside_down: bool = False) -> Samples:
+    """Mirror images left and right, or top and bottom: others of the same kind, which are always to be had."""
+    return unlabelled(replace(samples, images=samples.images.flip(2 if upside_down else 3)))
+
+
+def unlabelled(samples: Samples) -> Samples:
+    """Give images without their labels."""
+    return replace(samples, labels=torch.empty(len(samples), 0), classes=())
+
+
+def joined(first: Samples, second: Samples) -> Samples:
+    """Put two sets into one, without labels; as stored where both are stored alike."""
+    if first.images.dtype != second.images.dtype:
+        first, second = (
+            replace(each, images=each.pixels(), scale=torch.ones(1, 1), shift=torch.zeros(1, 1))
+            for each in (first, second)
+        )
+    return replace(
+        unlabelled(first),
+        images=torch.cat([first.images, second.images]),
+        labels=torch.empty(len(first) + len(second), 0),
+        scale=_joined(first, second, "scale"),
+        shift=_joined(first, second, "shift"),
+    )
+
+
+def _joined(first: Samples, second: Samples, name: str) -> torch.Tensor:
+    """Put the scales or shifts of two sets into one; where both have the same for all images, it stays so."""
+    one, other = getattr(first, name), getattr(second, name)
+    if len(one) == len(other) == 1 and one.shape == other.shape and bool((one == other).all()):
+        return one  # type: ignore[no-any-return] # of Samples
+    channels = first.shape[0]
+    return torch.cat([one.expand(len(first), channels), other.expand(len(second), channels)])
+
+
+def by_content(samples: Samples) -> Samples:
+    """Put images in the order of their digests: it tells nothing of where they came from."""
+    digests = [blake3(content(image.cpu().numpy())).digest(16) for image in samples.images]
+    return samples.take(torch.tensor(sorted(range(len(digests)), key=digests.__getitem__), dtype=torch.int64))
