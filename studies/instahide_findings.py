@@ -28,8 +28,9 @@ def sections(ledger: Ledger, path: Path) -> list[str]:
 
 
 def result(ledger: Ledger, name: str) -> dict[str, Any]:
-    """Give the result of an attack, or nothing."""
-    return ledger.results(f"attack: {name}") or {}
+    """Give the result of an attack, with its mark where older rules judged it; or nothing."""
+    found = ledger.results(f"attack: {name}")
+    return {} if found is None else {**found, "mark": ledger.mark(f"attack: {name}")}
 
 
 def cell(found: dict[str, Any], metric: str, higher: bool = True) -> str:
@@ -40,7 +41,12 @@ def cell(found: dict[str, Any], metric: str, higher: bool = True) -> str:
     low, high = score["interval"]
     baselines = score["baselines"].values()
     baseline = f" ({(max if higher else min)(baselines):.2f})" if baselines else ""
-    return f"{score['mean']:.2f}, {low:.2f}–{high:.2f}{baseline}"
+    return f"{score['mean']:.2f}, {low:.2f}–{high:.2f}{baseline}{found['mark']}"
+
+
+def share(found: dict[str, Any], metric: str) -> str:
+    """Write a score as a percentage."""
+    return f"{100 * found['scores'][metric]['mean']:.1f} %{found['mark']}"
 
 
 def picture(name: str) -> str:
@@ -59,25 +65,24 @@ def table_1(ledger: Ledger, path: Path) -> str:
         return ""
     heads = ["Mixup, k = 4", "paper", "SSIM", "PSNR (dB)", "correlation", "time"]
     parts = ["## Table 1: is Mixup secure?", table(heads, rows), "SSIM and PSNR are after the best affine fit."]
-    if scores := result(ledger, "reused images").get("scores"):
-        parts[-1] += f" Two rows that share an image are told from others with an AUC of {scores['auc']['mean']:.3f}."
+    if found := result(ledger, "reused images"):
+        area = f"{found['scores']['auc']['mean']:.3f}{found['mark']}"
+        parts[-1] += f" Two rows that share an image are told from others with an AUC of {area}."
     if found := result(ledger, "public images"):
-        scores = found["scores"]
-        plain = result(ledger, "public images, plain inner products").get("scores", {})
         parts.append(
-            f"All three public images are found in {100 * scores['all-found']['mean']:.1f} % of rows"
-            f" ({100 * scores['found']['mean']:.1f} % of the images) at N = 10,000; the attacker himself can confirm"
+            f"All three public images are found in {share(found, 'all-found')} of rows"
+            f" ({share(found, 'found')} of the images) at N = 10,000; the attacker himself can confirm"
             f" {100 * found['remarks']['confirmed']:.1f} % of the rows by exact weights."
         )
-        if held := result(ledger, "public images, held out").get("scores"):
+        if held := result(ledger, "public images, held out"):
             parts[-1] += (
                 " The attack's constants were chosen while looking at the first 400 of these images; on 500 others it"
-                f" finds all three in {100 * held['all-found']['mean']:.1f} % of rows."
+                f" finds all three in {share(held, 'all-found')} of rows."
             )
-        if plain:
+        if plain := result(ledger, "public images, plain inner products"):
             parts[-1] += (
-                f" Plain inner products, as in §2.2, find all three in {100 * plain['all-found']['mean']:.1f} % of rows"
-                f" ({100 * plain['found']['mean']:.1f} % of the images): photographs are all alike in their low"
+                f" Plain inner products, as in §2.2, find all three in {share(plain, 'all-found')} of rows"
+                f" ({share(plain, 'found')} of the images): photographs are all alike in their low"
                 " frequencies."
             )
     return "\n\n".join(parts) + f"\n\n![Recovered from Mixup]({picture('reused images')})\n"
@@ -88,8 +93,8 @@ def figure_2(ledger: Ledger, path: Path) -> str:
     found = result(ledger, "distinguish")
     if not found:
         return ""
-    remarks, accuracy = found["remarks"], found["scores"]["accuracy"]
-    low, high = accuracy["interval"]
+    remarks = found["remarks"]
+    low, high = found["scores"]["accuracy"]["interval"]
     validation = remarks["classifier"]["validation accuracy"]
     rows = [
         [f"image {number + 1}", *(f"{a:.2f} / {b:.2f}; {c:.1g}" for a, b, c in zip(*three, strict=True))]
@@ -115,7 +120,7 @@ Single encodings: mean p-values {remarks["single, mean"][0]:.2f} and {remarks["s
 {remarks["whole, rejected"]} of {remarks["whole, tests"]} tests reject that an image's encodings are like the others',
 at a level of 5 % for all together.
 
-**A classifier tells whose encoding it is** with {100 * accuracy["mean"]:.1f} % ({100 * low:.1f}–{100 * high:.1f} %),
+**A classifier tells whose encoding it is** with {share(found, "accuracy")} ({100 * low:.1f}–{100 * high:.1f} %),
 where chance is 10 %. It is a linear discriminant of squared pixels, learnt from half of the encodings of each image in
 {found["seconds"]:,.0f} s; of the attacker's own validation rows it has {100 * validation:.0f} % right.
 
@@ -168,7 +173,7 @@ def figure_8(ledger: Ledger, path: Path) -> str:
     axes = figure.subplots()
     rows = []
     for name in sorted(names):
-        hits = {int(top): share for top, share in result(ledger, f"search, {name}")["hits"].items()}
+        hits = {int(top): rate for top, rate in result(ledger, f"search, {name}")["hits"].items()}
         ours = "white" in name
         axes.plot(list(hits), list(hits.values()), "o-" if ours else "s--", label=name + " (ours)" * ours)
         rows.append([name, *(f"{hits[top]:.2f}" for top in (1, 10, 100))])

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, Literal
 
 from filelock import FileLock
 
 from hideseek.files import new_file
+from hideseek.score.judge import VERSION
 
 HERE = Path(__file__).parent
 LIBRARIES = ("hideseek", "torch", "numpy", "opacus")
+MARK = "†"  # of a figure that was judged by older rules
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Study:
     """Only these items, such as "table2" or "figure3", or trials whose name begins like that."""
     json: Path | None = None
     """The file to write; by default studies/results/STUDY-SCALE.json."""
+    stale: bool = False
+    """Only what was judged before the baselines or metrics of the judge changed (marked in the tables): again."""
+    render: bool = False
+    """Measure nothing: write tables and pictures again, from what was measured."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Trial:
     name: str
     settings: Mapping[str, Any]
     run: Callable[[], dict[str, Any]]
+    judged: bool = False
+    """Whether the figures come from the judge, so that they grow old when its rules change."""
 
 
 def provenance() -> dict[str, Any]:
@@ -86,9 +95,9 @@ class Ledger:
         kept = json.loads(path.read_text())["trials"] if path.exists() else {}
         return cls(path, title, kept)
 
-    def measure(self, trials: Sequence[Trial]) -> None:
-        """Take the measurements that are missing, and write the file after each."""
-        missing = [trial for trial in trials if not self.has(trial)]
+    def measure(self, trials: Sequence[Trial], stale: bool = False) -> None:
+        """Take the measurements that are missing, or those that are stale, and write the file after each."""
+        missing = [trial for trial in trials if (self.stale(trial.name) if stale else not self.has(trial))]
         print(f"{self.title}: {len(trials) - len(missing)} of {len(trials)} trials are in {self.path.name}")
         for number, trial in enumerate(missing, start=1):
             started, worked = time.monotonic(), time.process_time()
@@ -101,6 +110,7 @@ class Ledger:
                 "seconds": seconds,
                 "processor_seconds": processor,  # what a quiet core would take; ours is seldom quiet
                 "provenance": self.code,
+                **({"judge": VERSION} if trial.judged else {}),
             }
             self.write(trial.name)
             shown = {key: value for key, value in result.items() if isinstance(value, int | float | str)}
@@ -116,6 +126,23 @@ class Ledger:
         entry = self.entries.get(name)
         return None if entry is None else entry["result"]
 
+    def stale(self, name: str) -> bool:
+        """Tell whether a trial was judged by older rules than today's."""
+        return bool(self.entries.get(name, {}).get("judge", VERSION) < VERSION)
+
+    def mark(self, name: str) -> str:
+        """Give what is written behind a figure of a trial: a mark where it is stale."""
+        return f" {MARK}" if self.stale(name) else ""
+
+    def legend(self, script: str) -> str:
+        """Explain the mark, where one is used."""
+        if not any(map(self.stale, self.entries)):
+            return ""
+        return (
+            f"{MARK}: measured before the judge's baselines and metrics changed (see CHANGELOG.md);"
+            f" `python studies/{script} --stale` measures it again.\n"
+        )
+
     def write(self, *names: str) -> None:
         """Write these new results beside what is there: several processes may share the work, an item each."""
         with FileLock(self.path.with_name(f".{self.path.name}.lock")):
@@ -124,6 +151,17 @@ class Ledger:
             content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
             with new_file(self.path) as file:
                 file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def shown(values: Sequence[float]) -> str:
+    """Give a mean, and its deviation where there is more than one value.
+
+    >>> shown([97.0, 98.0]), shown([97.0]), shown([])
+    ('97.5 ± 0.7', '97.0', '–')
+    """
+    if not values:
+        return "–"
+    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,198 +7,48 @@ Theorem 4.2 asks for in the space that is shared; what was trained on them is te
 
     python studies/singularized.py                  everything, on a processor (about an hour on one core)
     python studies/singularized.py --only table4    one item
+    python studies/singularized.py --stale          again what was judged by older rules (about seven minutes)
+    python studies/singularized.py --render         the tables again, from what was measured
     python studies/singularized.py --scale paper    all images at 224 pixels and the paper's epochs, for a GPU
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from statistics import mean, stdev
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import singularized_attacks
+import singularized_findings
+import singularized_means
 import torch
 import tyro
-from ledger import HERE, Ledger, Study, Trial, chosen, table
-from torch import Tensor, nn
+from ledger import HERE, Ledger, Study, Trial, chosen
+from singularized_features import (
+    EXTRACTOR,
+    JOINED,
+    MODEL,
+    PARTIES,
+    PLAIN,
+    ROWS,
+    SCALES,
+    SETS,
+    WAYS,
+    Hiding,
+    Scale,
+    Set,
+    Way,
+    bound,
+    estimated,
+    features,
+)
+from singularized_findings import cell, union_cell
 
-from hideseek.chance import Randomness, seeded
-from hideseek.data import load, normalise, split_evenly
-from hideseek.data.cache import cache_folder, keep
-from hideseek.hide import SingularizedMixup
-from hideseek.hide.encoders.singularized_mixup import noise_factor, spread
+from hideseek.chance import seeded
+from hideseek.data import split_evenly
 from hideseek.learn import Plain, Reencoded, accuracy, learn, predict
-from hideseek.models.features import efficientnet_lite0, extract
-from hideseek.records import Normalisation, Samples
-from hideseek.train.recipes import RECIPES
-from hideseek.train.schedules import Cosine
-from hideseek.train.training import AdamW, Training
-
-Set = Literal["mnist", "cifar10"]
-Way = Literal["one encoding", "re-encoded"]
-SETS: tuple[Set, ...] = ("mnist", "cifar10")
-WAYS: tuple[Way, ...] = ("one encoding", "re-encoded")
-NAMES = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
-
-EXTRACTOR, MODEL = "efficientnet-lite0", "classifier"
-TAUS = (1.0, 1e-2, 1e-4, 1e-6)
-PARTIES = (10, 20, 30)
-LOOKED_AT = 500  # images that the geometry of maps and of the published radius is estimated from
-CHANCE = 10.0  # per cent, of ten classes
-CLAIMED_TAU = 1e-6
-TABLE_3 = {"mnist": 99.32, "cifar10": 90.51}
-TABLE_4 = {10: (87.25, 90.63), 20: (85.56, 90.32), 30: (84.08, 88.23)}  # party 0 alone, the union of all
-
-
-@dataclass(frozen=True, eq=False)  # so that it can be the key of a cache
-class Scale:
-    """How large everything is."""
-
-    images: tuple[int | None, int | None]
-    """Training and test images that are drawn from each set; None: all."""
-    side: int
-    training: Mapping[Set, Training]
-    local: Training
-    """For party 0 alone, who has few images."""
-    seeds: int
-    """Of the cells of Table 3."""
-
-
-PAPER: Mapping[Set, Training] = {"mnist": RECIPES["singularized-mnist"], "cifar10": RECIPES["singularized-cifar10"]}
-SHORT: Mapping[Set, Training] = dict.fromkeys(SETS, Training(12, 128, AdamW(), Cosine()))
-SCALES = {
-    "cpu": Scale((10_000, 4_000), 128, SHORT, PAPER["cifar10"], 1),
-    "paper": Scale((None, None), 224, PAPER, PAPER["cifar10"], 3),
-}
-
-
-@dataclass(frozen=True)
-class Hiding:
-    """How long the noise of a row is: as τ asks in the space of the features or of their maps, or a given length."""
-
-    row: str
-    kind: Literal["plain", "radius", "features", "maps", "published"]
-    value: float = 0.0
-
-    def scheme(self, scale: Scale) -> SingularizedMixup | None:
-        """Give the encoder, or none where nothing is hidden."""
-        match self.kind:
-            case "plain":
-                return None
-            case "radius":
-                return SingularizedMixup(radius=self.value)
-            case "features":
-                return SingularizedMixup(tau=self.value)
-            case "maps":
-                return SingularizedMixup(tau=self.value, radius=averaged_radius(scale, self.value))
-            case "published":
-                return SingularizedMixup(tau=self.value, radius=published_radius(scale))
-
-
-PLAIN, NO_NOISE = Hiding("no hiding", "plain"), Hiding("mixed, no noise", "radius")
-BY_TAU = {tau: Hiding(f"τ = {tau:g}", "features", tau) for tau in TAUS}
-MAPS = {tau: Hiding(f"maps, τ = {tau:g}", "maps", tau) for tau in TAUS[2:]}
-PUBLISHED = Hiding("radius as in the published code", "published", CLAIMED_TAU)
-LITERAL = Hiding("radius 185", "radius", 185.0)
-ROWS: dict[Set, tuple[Hiding, ...]] = {
-    "mnist": (PLAIN, NO_NOISE, *BY_TAU.values()),
-    "cifar10": (PLAIN, NO_NOISE, *BY_TAU.values(), PUBLISHED, LITERAL, *MAPS.values()),
-}
-
-
-def drawn(name: Set, split: str, count: int | None) -> Samples:
-    """Draw raw images of a split, always the same ones."""
-    samples = load(f"{name}?split={split}")
-    return samples if count is None else samples.take(seeded(0).permutation(len(samples))[:count].sort().values)
-
-
-def raw_features(name: Set, split: str, count: int | None, side: int) -> Samples:
-    """Take the features of drawn images, or read those that were taken before."""
-    path = cache_folder() / "features" / f"{EXTRACTOR}-{side}-{name}-{split}-{count or 'all'}.npz"
-    if not path.exists():
-        taken = extract(drawn(name, split, count), efficientnet_lite0(side))
-        labels = taken.labels.argmax(1).numpy()
-        keep(path, {"x": taken.images.flatten(1).numpy(), "y": labels, "classes": np.array(taken.classes)})
-    return load(f"npz:{path}")
-
-
-@cache
-def features(name: Set, scale: Scale) -> tuple[Samples, Samples]:
-    """Give the features of training and test images, less the mean of the training features, which is public.
-
-    Theorem 4.2 has E[X] = 0, and centring changes no distance. Features are not scaled: the paper shares them as they
-    are, and on MNIST some are zero for every image, others for nearly every one.
-    """
-    train, test = (
-        raw_features(name, split, count, scale.side)
-        for split, count in zip(("train", "test"), scale.images, strict=True)
-    )
-    centre = train.images.double().mean((0, 2, 3)).tolist()
-    centred = Normalisation("channel", tuple(centre), (1.0,) * len(centre))
-    return normalise(train, centred), normalise(test, centred)
-
-
-class Maps(nn.Module):
-    """What the extractor averages: the maps of every place."""
-
-    def __init__(self, averaged: nn.Module) -> None:
-        super().__init__()
-        self.averaged = averaged
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Give the maps."""
-        maps: Tensor = self.averaged.network.extract_features(images)  # type: ignore[operator,union-attr]
-        return maps
-
-
-@cache
-def averaged_radius(scale: Scale, tau: float) -> float:
-    """Give the length of the noise that is left when maps are shared at τ and the server averages their p places.
-
-    The paper shares maps, 512×7×7. There Theorem 4.2 asks for a longer r, as V is larger, but noise that is even over
-    all directions loses more by averaging than images do: E‖(1/p) Σ_places e‖² = r² / p², to within 1/√(2f) = 2 % in
-    each draw. So maps that are shared at r are features that are shared at r / p.
-    """
-    extractor = efficientnet_lite0(scale.side)
-    maps = extract(drawn("cifar10", "train", LOOKED_AT), replace(extractor, module=Maps(extractor.module)))
-    seen = spread(normalise(maps, features("cifar10", scale)[0].normalisation), seeded(0))
-    radius = noise_factor(tau, SingularizedMixup().alpha, seen.concentration) * seen.distance
-    return radius / (maps.shape[1] * maps.shape[2])
-
-
-@cache
-def published_radius(scale: Scale) -> float:
-    """Give the mean ‖φ(clamp(x + e)) − φ(x)‖, with e as long as Theorem 4.2 asks at τ = 1e-6 in the space of pixels.
-
-    The published code takes its radius so: what the theorem demands, 1300 times the distance between two
-    images, is cut to [0, 1] before features are taken.
-    """
-    chance, extractor = seeded(0), efficientnet_lite0(scale.side)
-    images = drawn("cifar10", "train", LOOKED_AT)
-    pixels = nn.functional.interpolate(images.pixels(), (scale.side, scale.side), mode="bilinear", antialias=True)
-    clean = Samples(pixels, images.labels)
-    radius = estimated(SingularizedMixup(tau=CLAIMED_TAU), clean, chance).radius or 0.0
-    noise = chance.sphere(len(pixels), pixels[0].numel()).reshape(pixels.shape) * radius
-    noisy = Samples((pixels + noise).clamp(0, 1), images.labels)
-    constants = features("cifar10", scale)[0].normalisation
-    first, second = (normalise(extract(each, extractor), constants).pixels() for each in (clean, noisy))
-    return float((first - second).flatten(1).norm(dim=1).mean())
-
-
-def estimated(scheme: SingularizedMixup, private: Samples, chance: Randomness) -> SingularizedMixup:
-    """Give a scheme with the radius that follows from the images."""
-    known = scheme.with_estimates(private, None, chance)
-    assert isinstance(known, SingularizedMixup)  # noqa: S101 (a scheme fills in itself)
-    return known
-
-
-def bound(scheme: SingularizedMixup, private: Samples) -> float:
-    """Invert Theorem 4.2: the τ that a radius keeps in the space of these samples, α² / ((1 − α)² (1 + r² / V))."""
-    ratio = (scheme.radius or 0.0) ** 2 / spread(private, seeded(0)).variance
-    return scheme.alpha**2 / ((1 - scheme.alpha) ** 2 * (1 + ratio))
+from hideseek.records import Samples
+from hideseek.train.training import Training
 
 
 def trials(scale: Scale) -> Iterator[Trial]:
@@ -210,7 +60,7 @@ def trials(scale: Scale) -> Iterator[Trial]:
                     yield alone(name, hiding, way, seed, scale)
         if seed == 0:
             for parties in PARTIES:
-                for hiding in (PLAIN, NO_NOISE, *BY_TAU.values()):
+                for hiding in (PLAIN, *JOINED):
                     yield together(parties, hiding, scale)
 
 
@@ -296,191 +146,28 @@ def outcome(source: Plain | Reencoded, training: Training, seed: int, test: Samp
     }
 
 
-def cell(name: Set, hiding: Hiding, way: Way, seed: int) -> str:
-    """Name a trial of Table 3."""
-    return f"{name}: {hiding.row}{'' if hiding.kind == 'plain' else ', ' + way}, seed {seed}"
-
-
-def union_cell(parties: int, hiding: Hiding) -> str:
-    """Name a trial of Table 4."""
-    return f"cifar10: {parties} parties, {'party 0 alone' if hiding.kind == 'plain' else hiding.row}"
-
-
 def main() -> None:
     """Measure what is missing, and write the tables and the figure."""
     asked = tyro.cli(Study, description=__doc__)
     path = asked.json or HERE / "results" / f"singularized-{asked.scale}.json"
     ledger, scale = Ledger.open(path, "Singularized Mixup"), SCALES[asked.scale]
     try:
-        ledger.measure(chosen([*trials(scale), *singularized_attacks.trials(asked.scale)], asked.only))
+        if not asked.render:
+            others = [*singularized_means.trials(scale), *singularized_attacks.trials(asked.scale)]
+            ledger.measure(chosen([*trials(scale), *others], asked.only), asked.stale)
     finally:
         render(ledger, scale, path)
 
 
 def render(ledger: Ledger, scale: Scale, path: Path) -> None:
     """Write the findings as Markdown and a picture."""
-    picture = path.with_name(f"{path.stem}-table3.png")
-    figure_3(ledger, picture)
     parts = [
         f"# {ledger.title}\n\nEvery figure is in `{path.name}`, with its settings, seed and commit.\n",
-        how(scale),
-        f"![Accuracy over τ]({picture.name})\n",
-        *(f"## Table 3, {NAMES[name]}\n\n{table_3(ledger, name)}\n{said_3(ledger, scale, name)}" for name in SETS),
-        f"## Table 4, CIFAR-10\n\n{table_4(ledger)}\n{said_4(ledger, scale)}",
+        *singularized_findings.sections(ledger, scale, path),
         singularized_attacks.section(ledger, path),
+        ledger.legend("singularized.py"),
     ]
     path.with_suffix(".md").write_text("\n".join(parts))
-
-
-def how(scale: Scale) -> str:
-    """Say what all cells have in common."""
-    train, test = ("all" if count is None else f"{count:,}" for count in scale.images)
-    epochs = " and ".join(f"{scale.training[name].epochs} ({NAMES[name]})" for name in SETS)
-    return f"""\
-Parties share features of {EXTRACTOR} (1280 averaged maps, images at {scale.side} pixels), less their public
-mean, otherwise as they are; {train} training and {test} test images of each set. Classifier of Eq. 8, AdamW 1e-3,
-weight decay 1e-4, cosine, batches of 128 (Appendix E), epochs: {epochs}; seeds: {scale.seeds}.
-Accuracies in %, on clean features, after the last epoch: nothing was chosen by test images. Chance is {CHANCE:.0f} %.
-
-- *One encoding*: every image is released once, as in §3.3. *Re-encoded*: anew for every epoch, so that each image is
-  released as often as there are epochs.
-- *Lengthened*: not the paper's. Clean features are multiplied by one number, so that they are as long as the rows that
-  the classifier was trained on, noise and all; its BatchNorm expects that length.
-- *τ kept*: Theorem 4.2 solved for τ, α² / ((1 − α)² (1 + r² / V)), among the features. Mixing alone keeps 3.45.
-- *Maps*: as in the paper, maps are shared instead of their averages, at τ in their space; the server averages them.
-
-Deviations: the paper has maps of ResNet-18, 512×7×7, whose weights are not to be had here. CIFAR-100 is not on this
-machine, and its Tiny-ImageNet has 10,000 images, 50 of a class, and no test images: both columns are left out.
-"""
-
-
-def accuracies(ledger: Ledger, name: Set, hiding: Hiding, way: Way, which: str = "accuracy") -> list[float]:
-    """Give what all seeds of a cell of Table 3 measured."""
-    found = (ledger.results(cell(name, hiding, way, seed)) for seed in range(9))
-    return [result[which] for result in found if result]
-
-
-def shown(values: Sequence[float]) -> str:
-    """Give a mean, and its deviation where there is more than one value."""
-    if not values:
-        return "–"
-    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
-
-
-def table_3(ledger: Ledger, name: Set) -> str:
-    """Set every length of noise beside the paper's only row."""
-    columns = [(which, way) for which in ("accuracy", "lengthened accuracy") for way in WAYS]
-    rows = []
-    for hiding in ROWS[name]:
-        result = ledger.results(cell(name, hiding, "one encoding", 0)) or {}
-        length, kept = (f"{result['radius']:,.0f}", f"{result['tau']:.2g}") if "tau" in result else ("", "")
-        measured = [shown(accuracies(ledger, name, hiding, way, which)) for which, way in columns]
-        claim = f"{TABLE_3[name]}" if hiding == BY_TAU[CLAIMED_TAU] else ""
-        rows.append([hiding.row, length, kept, *(measured[:1] + [""] * 3 if hiding == PLAIN else measured), claim])
-    heads = [way + (", lengthened" if which != "accuracy" else "") for which, way in columns]
-    return table(["", "r", "τ kept", *heads, "paper"], rows)
-
-
-def said_3(ledger: Ledger, scale: Scale, name: Set) -> str:
-    """Say what of Table 3 holds, from the figures."""
-
-    def at(hiding: Hiding, which: str = "accuracy") -> str:
-        return " / ".join(shown(accuracies(ledger, name, hiding, way, which)) for way in WAYS)
-
-    def kept(hiding: Hiding) -> float:
-        result = ledger.results(cell(name, hiding, "one encoding", 0))
-        return float(result["tau"]) if result else math.nan
-
-    long, least = "lengthened accuracy", BY_TAU[CLAIMED_TAU]
-    plain, claimed = accuracies(ledger, name, PLAIN, WAYS[0]), [accuracies(ledger, name, least, way) for way in WAYS]
-    if not plain or not all(claimed):
-        return "Not measured yet.\n"
-    verdict = "holds" if max(map(mean, claimed)) > mean(plain) - 2 else "does not hold"
-    said = f"""\
-In pairs: one encoding / re-encoded.
-
-- **The claim, {TABLE_3[name]} at τ = 1e-6, {verdict}** at the radius of Theorem 4.2: {at(least)}.
-  Mixing alone costs little, and so does τ = 1: {shown(plain)} without hiding, {at(NO_NOISE)} mixed without noise,
-  {at(BY_TAU[1.0])} at τ = 1. At τ = 1e-2 it is {at(BY_TAU[1e-2])}, at 1e-4 {at(BY_TAU[1e-4])}.
-- **Part of the loss is a matter of scale.** Asked about lengthened features, the same networks reach
-  {at(BY_TAU[1e-2], long)} at τ = 1e-2, {at(BY_TAU[1e-4], long)} at 1e-4 and {at(least, long)} at 1e-6.
-"""
-    if name != "cifar10":
-        return said
-    dimensions, images = 1280 * (scale.side // 32) ** 2, scale.images[0] or 50_000
-    as_paper = 25_088 * 1e-6 * 200 * 50_000 / (dimensions * scale.training[name].epochs * images)
-    return f"""\
-{said}\
-- **The published code** takes the radius from the features of a clamped noisy image. Here that keeps
-  τ = {kept(PUBLISHED):.2g}, not 1e-6, and gives {at(PUBLISHED)}: hardly more hidden than by mixing, and as little
-  lost as the paper reports. (A radius of 185 is such a length among maps; among their averages it keeps
-  τ = {kept(LITERAL):.2g} and gives {at(LITERAL)}.)
-- **Maps** have more dimensions for the same τ: averaged, they are features at {kept(MAPS[1e-4]) / 1e-4:.0f} τ.
-  At 1e-4 they give {at(MAPS[1e-4])}, lengthened {at(MAPS[1e-4], long)}; at 1e-6 {at(MAPS[1e-6])}, lengthened
-  {at(MAPS[1e-6], long)}. What counts is dimensions × τ × releases × images. Had the paper encoded anew for every epoch,
-  its 25,088 × 1e-6 × 200 × 50,000 would be that of maps at τ = {as_paper:.0e}, re-encoded, here.
-"""
-
-
-def table_4(ledger: Ledger) -> str:
-    """Set party 0 alone beside the union of what all parties hid, in brackets of lengthened features."""
-    hidings, rows = (PLAIN, NO_NOISE, *BY_TAU.values()), []
-    for parties in PARTIES:
-        found = [ledger.results(union_cell(parties, hiding)) for hiding in hidings]
-        measured = [f"{each['accuracy']:.1f} ({each['lengthened accuracy']:.1f})" if each else "–" for each in found]
-        rows.append([f"{parties}", measured[0].split(" ")[0], *measured[1:], *map(str, TABLE_4[parties])])
-    unions = [f"union, {hiding.row}" for hiding in hidings[1:]]
-    return table(["parties", "party 0 alone", *unions, "paper: alone", "paper: union"], rows)
-
-
-def said_4(ledger: Ledger, scale: Scale) -> str:
-    """Say what of Table 4 holds, from the figures."""
-    gains: dict[str, list[float]] = {}
-    for hiding in (NO_NOISE, *BY_TAU.values()):
-        for parties in PARTIES:
-            own, union = (ledger.results(union_cell(parties, each)) for each in (PLAIN, hiding))
-            if own and union:
-                gains.setdefault(hiding.row, []).append(union["accuracy"] - own["accuracy"])
-    if not gains:
-        return "Not measured yet.\n"
-    worth = [row for row, values in gains.items() if min(values) > 0]
-    listed = {row: f"{row} ({', '.join(f'{gain:+.1f}' for gain in values)})" for row, values in gains.items()}
-    claims = ", ".join(f"{union - own:+.1f}" for own, union in TABLE_4.values())
-    return f"""\
-In brackets: lengthened. Every party has keys and a radius of its own, estimated from its own images; one encoding, one
-seed. Party 0 alone trains for {scale.local.epochs} epochs, since its epochs are short.
-
-- In the paper, joining {", ".join(map(str, PARTIES))} parties at τ = 1e-6 gains a party {claims} points.
-- Here **joining gains** with {"; ".join(listed[row] for row in worth) or "no scheme"}.
-- It **does not** with {"; ".join(listed[row] for row in listed if row not in worth) or "any other"}.
-"""
-
-
-def figure_3(ledger: Ledger, path: Path) -> None:
-    """Draw accuracy over τ, with the paper's point."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
-    lines = [("accuracy", "clean features", "tab:blue"), ("lengthened accuracy", "lengthened", "tab:orange")]
-    for axes, name in zip(figure.subplots(1, 2, sharey=True), SETS, strict=True):
-        for which, label, colour in lines:
-            for way, style in zip(WAYS, ("o-", "s--"), strict=True):
-                found = {tau: accuracies(ledger, name, hiding, way, which) for tau, hiding in BY_TAU.items()}
-                points = {tau: mean(values) for tau, values in found.items() if values}
-                axes.plot(points.keys(), points.values(), style, color=colour, label=f"{label}, {way}")
-        if result := ledger.results(cell(name, PUBLISHED, "one encoding", 0)):
-            found_at = [result["tau"]], [result["accuracy"]]
-            axes.plot(*found_at, "X", color="tab:purple", markersize=10, label="radius of the published code")
-        if plain := accuracies(ledger, name, PLAIN, "one encoding"):
-            axes.axhline(mean(plain), color="black", linewidth=1, label="no hiding")
-        axes.axhline(CHANCE, color="black", linewidth=1, linestyle=":", label="chance")
-        axes.plot([CLAIMED_TAU], [TABLE_3[name]], "*", color="crimson", markersize=13, label="paper")
-        axes.set(xscale="log", ylim=(0, 102), title=NAMES[name], xlabel="τ, the signal that a row may hold (less →)")
-        axes.invert_xaxis()
-        axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    figure.axes[0].set_ylabel("test accuracy (%)")
-    figure.savefig(path)
 
 
 if __name__ == "__main__":

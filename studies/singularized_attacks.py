@@ -55,7 +55,8 @@ def trials(scale: str) -> Iterator[Trial]:
                     **asdict(attack),
                     "seed": 0,
                 }
-                yield Trial("table1", title(name, row, method), described, _measuring(name, scheme, attack, scale))
+                run_it = _measuring(name, scheme, attack, scale)
+                yield Trial("table1", title(name, row, method), described, run_it, judged=True)
 
 
 def title(name: str, row: str, method: str) -> str:
@@ -98,7 +99,8 @@ def section(ledger: Ledger, path: Path) -> str:
             if any(found.values()):
                 cells = [f"{each['snr']:.2f} ± {each['deviation']:.2f}" if each else "" for each in found.values()]
                 baselines = next(each["baselines"] for each in found.values() if each)
-                lines.append([row, claim, *cells, f"{baselines['mean image']:.2f}"])
+                mark = next((mark for method in METHODS if (mark := ledger.mark(title(name, row, method)))), "")
+                lines.append([row + mark, claim, *cells, f"{baselines['mean image']:.2f}"])
                 for method, each in found.items():
                     if each and tau:
                         curves.setdefault(method, {})[tau] = each["snr"]

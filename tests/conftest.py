@@ -43,4 +43,4 @@ def still_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if "cli" in request.path.parts:
         from clocks import VirtualClock
 
-        monkeypatch.setattr("hideseek.audit.run.WallClock", VirtualClock)
+        monkeypatch.setattr("hideseek.audit.run.ProcessClock", VirtualClock)

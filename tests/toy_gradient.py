@@ -123,7 +123,7 @@ class LinearGradient(Encoder, mechanism="linear-gradient"):
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
         yield LinearGradient()
 
-    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
         return (Known("The gradient of a first linear layer shows its input.", "Phong et al. 2017"),)
 
     def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:

@@ -1,14 +1,17 @@
 """Attacks with a known outcome: one that knows the ground truth, one that knows nothing, and some that misbehave."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import torch
 
 from clocks import VirtualClock
 from hideseek.chance import Randomness
-from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
+from hideseek.hide.encoders.laplace import WEAK, Laplace
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Task
+from hideseek.records.result import Harm
+from hideseek.seek.work import largest
 
 
 @dataclass(frozen=True)
@@ -88,3 +91,50 @@ class Interrupted(Misbehaving):
     """Be stopped by the person at the keyboard."""
 
     what: ClassVar = _interrupt
+
+
+@dataclass(frozen=True)
+class Counted(Attack[EncodedRelease]):
+    """Work for some time on a clock that stands still otherwise, and find the images if the rows are enough.
+
+    A row takes a second in proofs, on Laplace's weak case, and `seconds` elsewhere. It finds images in whatever is not
+    the audited release, known by its noise and its rounds.
+    """
+
+    sees: ClassVar = EncodedRelease
+    clock: ClassVar = VirtualClock()
+    ran: ClassVar[list[tuple[str, int]]] = []
+    audited: ClassVar = ((0.02, 3), (0.03, 3))  # α and rounds
+
+    rows: int = 100
+    enough: int = 1
+    seconds: float = 1.0
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        assert isinstance(release.scheme, Laplace)
+        audited = (release.scheme.alpha, release.rounds) in self.audited
+        self.clock.advance(self.rows * (1.0 if release.scheme.alpha == WEAK else self.seconds))
+        if audited:
+            self.ran.append((type(self).__name__, self.rows))
+        found = not audited or self.rows >= self.enough
+        return (Look() if found else Idle()).seek(release, chance)
+
+    def work(self, task: Task) -> float:
+        return 1e12 * self.rows
+
+    def within(self, work: float, task: Task) -> Self:
+        return replace(self, rows=largest(lambda rows: 1e12 * rows, 1, self.rows, work))
+
+
+@dataclass(frozen=True)
+class Minor(Counted):
+    """Be known to show less."""
+
+    shows: ClassVar = Harm.LIKENESS
+
+
+@dataclass(frozen=True)
+class Informed(Counted):
+    """Be given the mix."""
+
+    needs: ClassVar = ("sources", "weights")

@@ -76,7 +76,7 @@ def whole(faces: Samples, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
     folder = tmp_path_factory.mktemp("audits") / "audit"
     lines: list[str] = []
     result = audit(question, folder, seed=1, tell=lines.append)
-    assert lines[-1].startswith(f"[{len(lines) - 3}/")  # four trainings are one part of the plan
+    assert sum(line.startswith(("mixup: mixup-pairs: broken", "noise: mixup-pairs: resisted")) for line in lines) == 2
     return result, folder
 
 
@@ -86,9 +86,11 @@ def tried(result: Result, scheme: str, attack: str) -> AttackResult:
 
 def test_mixup_is_broken_by_everybody_and_much_noise_is_not(whole: tuple[Result, Path]) -> None:
     result, _ = whole
-    outcomes = {scheme.name: [verdict.outcome for verdict in scheme.verdicts] for scheme in result.schemes}
-    assert outcomes["mixup"] == ["broken", "broken", "broken"]
-    assert outcomes["noise"] == ["resisted", "resisted", "resisted"]
+    outcomes = {
+        scheme.name: {verdict.threat: verdict.outcome for verdict in scheme.verdicts} for scheme in result.schemes
+    }
+    for threat in ("outsider", "linked", "informed"):
+        assert (outcomes["mixup"][threat], outcomes["noise"][threat]) == ("broken", "resisted")
     pairs = tried(result, "mixup", "mixup-pairs")
     assert pairs.harm is Harm.RECOVERED
     assert [proof.passed for proof in pairs.proofs] == [True, True]
@@ -123,9 +125,10 @@ def test_what_the_audit_distrusts_in_itself(whole: tuple[Result, Path]) -> None:
     result, _ = whole
     flagged = {(flag.kind, flag.scheme) for flag in result.flags}
     assert (FlagKind.REPRODUCIBLE, "") in flagged
-    assert (FlagKind.EFFECTIVE_VALUE, "wrong") in flagged
     assert not any(kind in (FlagKind.FAILED, FlagKind.WITHHELD) for kind, _ in flagged)
-    assert (FlagKind.EFFECTIVE_VALUE, "noise") not in flagged
+    values = {(flag.scheme, flag.facts["name"]) for flag in result.flags if flag.kind is FlagKind.EFFECTIVE_VALUE}
+    # A radius that follows from tau keeps the theorem's bound, and the ratio that is measured is lower.
+    assert values == {("noise", "tau"), ("wrong", "tau"), ("wrong", "tau by Theorem 4.2")}
 
 
 def test_what_is_written(whole: tuple[Result, Path]) -> None:
@@ -157,7 +160,7 @@ def test_attacks_that_fail_take_too_long_or_cannot_be_believed(faces: Samples, t
     told = {each.attack: each for each in result.schemes[0].attacks}
     assert told["look"].outcome is Outcome.BROKEN
     crash, slow = told["crash"].failure, told["slow"].failure
-    assert (told["crash"].outcome, told["slow"].outcome) == (Outcome.FAILED, Outcome.FAILED)
+    assert (told["crash"].outcome, told["slow"].outcome) == (Outcome.FAILED, Outcome.NOT_TRIED)
     assert crash is not None
     assert (crash.kind, crash.text) == (FailureKind.ERROR, "RuntimeError: out of cheese")
     assert slow is not None
@@ -166,7 +169,7 @@ def test_attacks_that_fail_take_too_long_or_cannot_be_believed(faces: Samples, t
     assert told["idle"].outcome is Outcome.WITHHELD
     (proof,) = told["idle"].proofs
     assert (proof.kind, proof.passed) == ("weak case", False)
-    assert {flag.kind for flag in result.flags} >= {FlagKind.FAILED, FlagKind.WITHHELD}
+    assert {flag.kind for flag in result.flags} >= {FlagKind.FAILED, FlagKind.NOT_TRIED, FlagKind.WITHHELD}
 
 
 def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(
@@ -234,7 +237,7 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
     attacks = {name: ATTACKS[name] for name in ("mixup-pairs", "linear-inversion")}
     result = audit(asked(ten, attacks=attacks), tmp_path / "ten", seed=1)
     assert (FlagKind.FEW_IMAGES, "", "") in {(flag.kind, flag.scheme, flag.attack) for flag in result.flags}
-    assert result.schemes[0].verdicts[2].outcome == "broken"
+    assert result.schemes[0].verdicts[-1].outcome == "broken"
     one = replace(faces, labels=torch.ones(len(faces), 1), classes=())
     learning, why = learning_from(one, seeded(0))
     assert (learning, why) == (None, NoAccuracy(NoAccuracyKind.ONE_CLASS))
@@ -282,8 +285,9 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
     assert 10 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
-    with pytest.raises(BadInput, match="too small for anything"):
-        make_plan(replace(question, budget=0.01))
+    tiny = make_plan(replace(question, budget=0.01))
+    assert tiny.expected == tiny.least > 5  # what is done in any case
+    assert {step.key.attack for step in tiny.steps if step.left_out and step.key.attack} == {"average-search"}
 
 
 def test_a_release_of_an_audit_is_what_hide_would_write(faces: Samples, tmp_path: Path) -> None:

@@ -71,9 +71,9 @@ def test_the_gradient_shows_the_image_and_noise_hides_it(audited: tuple[Result, 
 def test_its_attackers_are_those_that_apply_to_it(audited: tuple[Result, Path]) -> None:
     result, _ = audited
     verdicts = {scheme.name: [(each.threat, each.outcome) for each in scheme.verdicts] for scheme in result.schemes}
-    assert verdicts["plain"] == [("outsider", Outcome.BROKEN)]
-    assert verdicts["noisy"] == [("outsider", Outcome.RESISTED)]
-    assert [threat for threat, _ in verdicts["mixup"]] == ["outsider", "linked", "informed"]
+    assert verdicts["plain"] == [("outsider", Outcome.BROKEN), ("candidates", Outcome.BROKEN)]
+    assert verdicts["noisy"] == [("outsider", Outcome.RESISTED), ("candidates", Outcome.RESISTED)]
+    assert [threat for threat, _ in verdicts["mixup"]] == ["outsider", "candidates", "linked", "informed"]
 
 
 def test_it_is_written_and_has_a_page(audited: tuple[Result, Path]) -> None:
@@ -107,8 +107,13 @@ def test_a_new_attack_with_a_new_claim_is_audited(
     asked = replace(question, schemes={"mixup": Mixup()}, attacks=attacks, rounds=12)
     result = audit(asked, tmp_path / "a", seed=1, clock=VirtualClock())
     found = of(result, "mixup", "mean-brightness")
-    assert (found.outcome, found.harm, found.threat) == (Outcome.BROKEN, Harm.PARTS, "linked")
-    assert [verdict.outcome for verdict in result.schemes[0].verdicts] == ["not applicable", "broken", "broken"]
+    assert (found.outcome, found.harm, found.threat) == (Outcome.LEAKS, Harm.PARTS, "linked")
+    assert [verdict.outcome for verdict in result.schemes[0].verdicts] == [
+        "not applicable",
+        "not applicable",
+        "leaks",
+        "not applicable",
+    ]
     assert "brightness is" in (tmp_path / "a" / "report.html").read_text().lower()
 
 

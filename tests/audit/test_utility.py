@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from clocks import VirtualClock
 from hideseek.audit.question import Learning
 from hideseek.audit.utility import TrainingPlan, measure, training_plan
 from hideseek.chance import seeded
@@ -26,12 +27,14 @@ def test_patterns_are_learnt_plainly_and_hidden() -> None:
     learning = Learning(patterns(90), patterns(60, seed=7))
     how = training_plan(90, 5, 10)
     for scheme in (None, Mixup(), InstaHide(k=2)):
-        found = measure(learning, scheme, how, seeded(0))
+        found = measure(learning, scheme, how, seeded(0), VirtualClock())
         assert found.accuracy.mean > 0.6
         assert found.epochs == 10
         p, n, z = found.accuracy.mean, 60, 1.959964
         middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         wanted = [(middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)]
         assert [found.accuracy.low, found.accuracy.high] == pytest.approx(wanted, abs=1e-5)
-    anew = measure(learning, Mixup(), TrainingPlan(how.training, how.training.epochs), seeded(0))  # every epoch its own
+    anew = measure(
+        learning, Mixup(), TrainingPlan(how.training, how.training.epochs), seeded(0), VirtualClock()
+    )  # every epoch its own
     assert anew.accuracy.mean > 0.6

@@ -12,7 +12,7 @@ from PIL import Image
 
 from hideseek.chance import Randomness
 from hideseek.cli import main
-from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
+from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Reconstruction
 from hideseek.seek import ATTACKS, VARIANTS
 from hideseek.seek.evidence_files import read_evidence
 
@@ -141,6 +141,30 @@ def test_all_attacks_are_those_without_variants(
     code, _ = seek("all", hidden)
     assert code == 0
     assert {path.name for path in (tmp_path / "found").iterdir()} == {"average-search", "broken"}
+
+
+def test_patches_are_sought_in_the_larger_images_or_as_they_are(
+    seek: Seek, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The larger photographs by default; evidence about them is judged by the photograph that a patch is from."""
+    address, hidden = "patches:photos?each=2", tmp_path / "patched"
+    arguments = ["hide", "mixup-cross", "--data", "faces", "--public", address, "--k", "2", "--seed", "1"]
+    assert main([*arguments, "--out", str(hidden), "--keep-secret", str(tmp_path / "truth")]) == 0
+    code, said = seek("mixup-public", hidden, "--public", address)
+    assert code == 1
+    assert "the attacker has the larger ones (32×32 with 1 channel)" in " ".join(said.split())
+    assert "--public-known patches" in " ".join(said.split())
+    for known, larger in (("images", True), ("patches", False)):
+        code, _ = seek("public-search", hidden, "--public", address, "--public-known", known, "--rows", "40", out=known)
+        assert code == 0
+        (claim,) = read_evidence(tmp_path / known).evidence.claims
+        assert isinstance(claim, PublicImagesFound)
+        assert claim.larger is larger
+        assert main(["score", str(tmp_path / known), "--secret", str(tmp_path / "truth")]) == 0
+        scored = json.loads((tmp_path / known / "score.json").read_text())
+        capsys.readouterr()
+        hits = next(each for each in scored["scores"] if each["metric"] == "hit@1")
+        assert hits["mean"] > 0.3  # by chance, 1 in 3,900 or less
 
 
 def test_another_public_set_is_refused(crossed: Path, seek: Seek) -> None:

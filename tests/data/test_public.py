@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hideseek.data import load, normalise, public, public_patches
+from hideseek.data.public import known_public
 from hideseek.errors import BadInput
 from hideseek.records import Samples
 
@@ -38,6 +39,41 @@ def test_patches_are_crops_with_more_key_points_than_asked() -> None:
         grey = cv2.cvtColor(patch.permute(1, 2, 0).contiguous().numpy(), cv2.COLOR_RGB2GRAY)
         enlarged = cv2.resize(grey, (80, 64), interpolation=cv2.INTER_LINEAR)
         assert len(detector.detect(enlarged, None)) > 20
+
+
+@pytest.mark.parametrize("how", ["none", "channel", "image"])
+def test_patches_know_what_they_were_cut_from(how: str) -> None:
+    source = lively()
+    patches = normalise(public_patches(source, 16, each=8, keypoints=20), how)  # type: ignore[arg-type]
+    assert patches.cut_from is not None
+    larger, places = patches.cut_from.images, patches.cut_from.places
+    assert larger.images.equal(source.images)
+    assert larger.labels.shape == (6, 0)
+    assert larger.normalisation == patches.normalisation
+    for patch, place in zip(patches.images, places.tolist(), strict=True):
+        assert [cut_from(patch, image) for image in larger.images].index(True) == place
+    if how == "channel":  # by the constants of the patches, which the private images would give
+        assert larger.scale.equal(patches.scale)
+
+
+def test_some_patches_know_their_own_images_alone() -> None:
+    patches = public_patches(lively(), 16, each=8, keypoints=20)
+    some = patches.take(torch.arange(0, len(patches), 7))
+    assert patches.cut_from is not None
+    assert some.cut_from is not None
+    assert len(some.cut_from.images) == len(some.cut_from.places.unique())
+    for patch, place in zip(some.images, some.cut_from.places.tolist(), strict=True):
+        assert cut_from(patch, some.cut_from.images.images[place])
+
+
+def test_what_is_known_of_public_images() -> None:
+    source = lively()
+    patches = public_patches(source, 16, each=8, keypoints=20)
+    assert known_public(patches, "images").images.equal(source.images)
+    very = known_public(patches, "patches")
+    assert very.images.equal(patches.images)
+    assert very.cut_from is None
+    assert known_public(source, "images") is known_public(source, "patches") is source  # cut from nothing
 
 
 def test_key_points_are_counted_on_the_enlarged_patch() -> None:

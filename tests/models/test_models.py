@@ -41,6 +41,7 @@ def parameters(module: nn.Module) -> int:
             + (1024 + 1) * 10,
         ),
         ("classifier", (512, 7, 7), 10, (25_088 + 1 + 2) * 1024 + (1024 + 1 + 2) * 512 + (512 + 1) * 10),
+        ("linear", (512, 7, 7), 10, (25_088 + 1) * 10),
     ],
 )
 def test_networks_have_their_published_size(name: str, shape: Shape, classes: int, count: int) -> None:

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from hideseek.audit.threats import THREATS
 from hideseek.records.result import (
+    FORMAT,
     DatasetSummary,
     Flag,
     FlagKind,
@@ -13,13 +15,13 @@ from hideseek.records.result import (
     StepKind,
 )
 from report.pieces import NASTY, SIDE
-from report.schemes import LONG, THREATS, cross, mixup, noise, singularized, trained
+from report.schemes import LONG, cross, mixup, noise, singularized, trained
 
 
 def sample(folder: Path) -> Result:
     """Give a result of four schemes and all outcomes, and write its pictures into a folder."""
     return Result(
-        format=2,
+        format=FORMAT,
         private=DatasetSummary("faces", 160, (3, SIDE, SIDE), 40, "channel"),
         public=DatasetSummary("photos", 400, (3, SIDE, SIDE), 0, "channel", 2),
         own=None,
@@ -40,6 +42,7 @@ def sample(folder: Path) -> Result:
             Flag(FlagKind.FAILED, LONG, "demask"),
             Flag(FlagKind.FAILED, NASTY, "average-search"),
             Flag(FlagKind.WITHHELD, LONG, "demask"),
+            Flag(FlagKind.NOT_TRIED, NASTY, "mixup-pairs"),
             Flag(FlagKind.FEW_IMAGES, "no-such-scheme", "no-such-attack", {"images": 6}),
         ),
         provenance=Provenance(

@@ -1,7 +1,10 @@
-"""Four schemes as audits describe them: broken, broken in parts, hardly judged, and broken by those who know more."""
+"""Four schemes as audits describe them: broken by all, one that leaks, one that is open, broken with a gallery."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from hideseek.audit.findings.verdicts import verdicts
+from hideseek.audit.threats import THREATS
 from hideseek.records import Bound, Change, ChangeKind, Effective, Known, Reason, Refusal
 from hideseek.records.result import (
     Accuracy,
@@ -15,8 +18,6 @@ from hideseek.records.result import (
     Proof,
     Range,
     SchemeResult,
-    Threat,
-    Verdict,
     WeakCase,
 )
 from report.pieces import NASTY, attacked, curve, exhibits, figure
@@ -30,34 +31,15 @@ FAILED = attacked(
     proofs=(),
     seconds=0.0,
 )
-THREATS = (
-    Threat("outsider", "sees only what is shared", "the encodings, their mixed labels, the scheme and its parameters"),
-    Threat(
-        "linked",
-        "also knows which rows are of one image",
-        "besides, for which private image each row was made",
-        ("made_for",),
-    ),
-    Threat(
-        "informed",
-        "also knows the mix",
-        "besides, which images are in each row, and with what weights",
-        ("made_for", "sources", "weights"),
-    ),
+UNTRIED = attacked(
+    "mixup-pairs",
+    outcome=Outcome.NOT_TRIED,
+    failure=Failure(FailureKind.NO_TIME, seconds=150.0),
+    figures=(),
+    proofs=(),
+    seconds=0.0,
 )
-
-
-def verdicts(*outcomes: Outcome, by: str = "mixup-pairs") -> tuple[Verdict, ...]:
-    """Say something of each attacker."""
-    says = {
-        Outcome.BROKEN: {"by": by, "broke": (by, "distinguish")},
-        Outcome.RESISTED: {"by": by, "resisted": (by, "demask"), "seconds": 84.0},
-        Outcome.FAILED: {"by": "", "missing": ("demask",)},
-    }
-    return tuple(
-        Verdict(threat.name, outcome, **says[outcome])  # type: ignore[arg-type]
-        for threat, outcome in zip(THREATS, outcomes, strict=True)
-    )
+GIVEN = {threat.name: threat.gives for threat in THREATS}
 
 
 def trained(mean: float) -> Accuracy:
@@ -80,6 +62,7 @@ def mixup(folder: Path) -> SchemeResult:
                 meaning="guesses that are most like their ground truth",
                 finding="{value} of its guesses point to their image among {images} ({baseline} for {name})",
                 harm=Harm.REIDENTIFIED,
+                given=("candidates",),
             ),
             figure(),
             figure(
@@ -113,10 +96,10 @@ def mixup(folder: Path) -> SchemeResult:
     )
     links = attacked(
         "distinguish",
-        outcome=Outcome.BROKEN,
+        outcome=Outcome.LEAKS,
         harm=Harm.TOLD_APART,
         threat="linked",
-        given=("made_for",),
+        given=GIVEN["linked"],
         figures=(told,),
         seconds=3.2,
     )
@@ -133,7 +116,7 @@ def mixup(folder: Path) -> SchemeResult:
         items=3200,
         accuracy=trained(0.612),
         lost=0.121,
-        verdicts=verdicts(Outcome.BROKEN, Outcome.BROKEN, Outcome.BROKEN),
+        verdicts=verdicts((none, links, pairs, masks), THREATS),
         attacks=(none, links, pairs, masks),
         known=(Known("Inner products of rows tell which share an image.", "Huang et al. 2020, §2.1"),),
         advice=(
@@ -159,7 +142,7 @@ def mixup(folder: Path) -> SchemeResult:
 
 
 def cross() -> SchemeResult:
-    """Broken in parts alone; an attack failed, another is not believed; its name is long."""
+    """It leaks public images; an attack failed, another is not believed; its name is long."""
     weak = Proof("weak case", False, WeakCase("InstaHide", 48, 10), (figure(mean=0.3),))
     withheld = attacked("demask", outcome=Outcome.WITHHELD, figures=(), proofs=(weak,))
     hit = figure(
@@ -174,49 +157,53 @@ def cross() -> SchemeResult:
     )
     search = attacked(
         "public-search",
-        outcome=Outcome.BROKEN,
+        outcome=Outcome.LEAKS,
         harm=Harm.PARTS,
         figures=(hit,),
         curves=(curve(),),
         seconds=75.0,
         memory=3 * 2**30,
     )
-    says = verdicts(Outcome.BROKEN, Outcome.BROKEN, Outcome.BROKEN, by="public-search")
     about, parameters = "Six images, four of them public, under a mask of signs.", {"k": 6, "k_private": 2}
-    return SchemeResult(
-        LONG, about, "InstaHide", parameters, 1, 160, trained(0.437), 0.296, says, (search, withheld, FAILED)
-    )
+    attacks = (search, withheld, FAILED)
+    says = verdicts(attacks, THREATS)
+    return SchemeResult(LONG, about, "InstaHide", parameters, 1, 160, trained(0.437), 0.296, says, attacks)
 
 
 def noise() -> SchemeResult:
-    """Not judged against those who know little; its name is full of signs that mean something to a browser."""
-    says = verdicts(Outcome.FAILED, Outcome.FAILED, Outcome.RESISTED, by="average-known")
-    attacks = (attacked("average-known", threat="informed"), FAILED)
+    """Open: no outsider's attack was tried to its end; its name is full of signs that mean something to a browser."""
+    attacks = (attacked("average-known", threat="informed", given=GIVEN["informed"]), FAILED, UNTRIED)
+    says = verdicts(attacks, THREATS)
     return SchemeResult(NASTY, "Noise alone.", "Laplace", {"scale": 1.25}, 1, 160, trained(0.608), 0.125, says, attacks)
 
 
 def singularized() -> SchemeResult:
-    """Broken by those who know the mix; its accuracy was not measured; a theorem bounds it."""
-    inversion = attacked(
-        "linear-inversion",
-        outcome=Outcome.BROKEN,
+    """Broken by those who have candidate images, and those who know the mix; not by an outsider, by his own attacks."""
+    picked = figure(
+        "re-identified",
+        0.12,
+        0.00625,
+        unit="share",
+        finding="{value} of its guesses point to their image among {images} ({baseline} for {name})",
         harm=Harm.REIDENTIFIED,
-        threat="informed",
-        given=("made_for", "sources", "weights"),
-        figures=(
-            figure(
-                "re-identified",
-                0.12,
-                0.00625,
-                unit="share",
-                finding="{value} of its guesses point to their image among {images} ({baseline} for {name})",
-                harm=Harm.REIDENTIFIED,
-            ),
-        ),
-        seconds=640.0,
+        given=("candidates",),
     )
-    says = verdicts(Outcome.RESISTED, Outcome.RESISTED, Outcome.BROKEN, by="linear-inversion")
-    about, attacks = "Two images, the second under noise of fixed length.", (attacked("mixup-pairs"), inversion)
+    inversion, search = (
+        attacked(
+            name,
+            outcome=Outcome.BROKEN,
+            harm=Harm.REIDENTIFIED,
+            threat=threat,
+            given=GIVEN[threat],
+            figures=(picked, figure(mean=0.3)),
+            seconds=640.0,
+        )
+        for name, threat in (("linear-inversion", "informed"), ("average-search", "outsider"))
+    )
+    auc = figure("auc", 0.52, 0.5, claim="links", harm=Harm.LINKED, best_baseline="chance", baselines={"chance": 0.5})
+    pairs = attacked("mixup-pairs", figures=(replace(auc, beats=False, smallest=0.56), figure(mean=0.3, smallest=0.35)))
+    about, attacks = "Two images, the second under noise of fixed length.", (pairs, inversion, search)
+    says = verdicts(attacks, THREATS)
     bound = Bound("Theorem 4.2", "the signal-to-noise ratio of one row", 0.0217, "it says nothing of several rows")
     return SchemeResult(
         "singularized-mixup",

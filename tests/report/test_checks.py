@@ -88,7 +88,7 @@ def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:
     assert found(with_scheme(sound, effective=(same,))) == []
     wrong = with_scheme(sound, effective=(other,))
     assert found(wrong) == [("effective value", name)]
-    assert "stated as 1e-06 and comes to 2.2" in sentences.flag(flags(wrong)[0])
+    assert "stated as 1e-06 and is 2.2 in what is shared" in sentences.flag(flags(wrong)[0])
 
 
 def test_a_weaker_attacker_who_beats_a_stronger_one(sound: Result) -> None:
@@ -156,7 +156,11 @@ def test_attacks_that_say_nothing(sound: Result) -> None:
     name = sound.schemes[0].name
     lost = [replace(attacked(each, "outsider"), outcome=Outcome.FAILED, figures=()) for each in "ab"]
     doubted = replace(attacked("c", "outsider"), outcome=Outcome.WITHHELD, figures=())
-    assert found(with_scheme(sound, attacks=(*lost, doubted))) == [("failed", name), ("withheld", f"{name}/c")]
-    raised = flags(with_scheme(sound, attacks=(*lost, doubted)))
-    assert [flag.attack for flag in raised] == ["a", "b", "c"]
-    assert sentences.flags(raised)[0].sentence.startswith("a and b did not run to the end")
+    untried = [replace(attacked(each, "outsider"), outcome=Outcome.NOT_TRIED, figures=()) for each in "de"]
+    audit = with_scheme(sound, attacks=(*lost, doubted, *untried))
+    assert found(audit) == [("failed", name), ("withheld", f"{name}/c"), ("not tried", name)]
+    raised = flags(audit)
+    assert [flag.attack for flag in raised] == ["a", "b", "c", "d", "e"]
+    failed, _, open_ones = sentences.flags(raised)
+    assert failed.sentence.startswith("a and b failed or could not be judged")
+    assert open_ones.sentence.startswith("No time for d and e, or not to the end")

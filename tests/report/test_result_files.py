@@ -25,7 +25,7 @@ def test_written_and_read_back(tmp_path: Path) -> None:
     write_result(result, tmp_path)
     assert read_result(tmp_path) == result
     assert read_result(tmp_path / "result.json") == result
-    assert (tmp_path / "result.json").read_text("utf-8").startswith('{\n "format": 2,')
+    assert (tmp_path / "result.json").read_text("utf-8").startswith('{\n "format": 3,')
 
 
 def test_what_has_a_default_may_be_left_out(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a reason of its own": (lambda about: _attack(about).update(refusal={"reason": "lazy"}), "refusal.reason: "),
     "a list": (lambda about: about.update(private=[1]), "private: "),
-    "a format that is no number": (lambda about: about.update(format="2"), "format: "),
+    "a format that is no number": (lambda about: about.update(format="3"), "format: "),
     "a picture elsewhere": (
         lambda about: _attack(about)["exhibits"][0]["panels"][0].update(file="../a.png"),
         "picture",
@@ -112,14 +112,15 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text('{"format": 3, "news": true}')
-    with pytest.raises(BadInput, match=r"format 3.*update hideseek"):
+    (tmp_path / "result.json").write_text('{"format": 4, "news": true}')
+    with pytest.raises(BadInput, match=r"format 4.*update hideseek"):
         read_result(tmp_path)
 
 
-def test_an_older_format_asks_for_another_audit(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text('{"format": 1, "unlearnt": ""}')
-    with pytest.raises(BadInput, match=r"format 1 of an older version of hideseek: run the audit again\.$"):
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_format_asks_for_another_audit(tmp_path: Path, version: int) -> None:
+    (tmp_path / "result.json").write_text(f'{{"format": {version}, "unlearnt": ""}}')
+    with pytest.raises(BadInput, match=rf"format {version} of an older version of hideseek: run the audit again\.$"):
         read_result(tmp_path)
 
 
@@ -161,4 +162,4 @@ def test_the_schema_in_the_documentation_is_the_one_that_is_checked() -> None:
     records = [part for part in parts if part["type"] == "object"]
     assert len(records) > 25
     assert all(part["additionalProperties"] is False for part in records)
-    assert schema()["version"] == 2
+    assert schema()["version"] == 3

@@ -44,6 +44,23 @@ def test_metrics(kept: int, secret: MixingSecret) -> None:
         np.testing.assert_allclose(METRICS[name].score(claim, secret).numpy(), values, err_msg=name)
 
 
+def test_larger_images_are_judged_by_what_patches_were_cut_from(secret: MixingSecret) -> None:
+    """Patch p of 60 is from image p // 4 of 15: the right answer is that image, and chance is among 15."""
+    cut = replace(secret, cut_from=torch.arange(60) // 4)
+    right = (secret.public_sources[:, :1] // 4).clone()
+    claim = PublicImagesFound(torch.arange(48), right, torch.zeros(48, 1), 15, larger=True)
+    check(claim, cut)
+    assert METRICS["hit@1"].score(claim, cut).tolist() == [1.0] * 48
+    wrong = replace(claim, candidates=(right + 7) % 15)
+    expected = [
+        float((guess + 7) % 15 in {patch // 4 for patch in row})
+        for guess, row in zip(right[:, 0].tolist(), secret.public_sources.tolist(), strict=True)
+    ]
+    assert METRICS["hit@1"].score(wrong, cut).tolist() == expected
+    with pytest.raises(BadInput, match="more public images than the 15"):
+        check(replace(claim, larger=False), cut)
+
+
 def test_without_public_images_nothing_was_found(secret: MixingSecret) -> None:
     claim = PublicImagesFound(torch.arange(2), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1), 5)
     none = replace(secret, public_sources=torch.empty(48, 0, dtype=torch.int64))

@@ -18,9 +18,17 @@ PACKAGES = ("hideseek", "torch", "numpy", "scipy", "scikit-image", "scikit-learn
 
 
 def provenance(
-    started: str, seconds: float, command: str, seed: int | None, budget: float, settings: Mapping[str, Any]
+    started: str,
+    command: str,
+    seed: int | None,
+    settings: Mapping[str, Any],
+    *,
+    seconds: float,
+    budget: float,
+    wall: float,
+    wall_limit: float,
 ) -> Provenance:
-    """Say what ran, on what, and how."""
+    """Say what ran, on what, how, and how long."""
     place = device()
     return Provenance(
         started=started,
@@ -35,6 +43,8 @@ def provenance(
         seed=seed,
         budget=budget,
         settings=dict(settings),
+        wall=wall,
+        wall_limit=wall_limit,
     )
 
 

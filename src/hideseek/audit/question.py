@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -10,12 +10,14 @@ from hideseek.audit.provenance import without_folders
 from hideseek.audit.store import path_name
 from hideseek.chance import Randomness
 from hideseek.data.digests import image_digests
+from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Encoder, MixingEncoder, Samples
+from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
 from hideseek.records.secret import Secret
 from hideseek.seek import ATTACKS
 
+R = TypeVar("R", bound=Release)
 CHUNK = 1024  # images that are looked at together
 TESTED = 5  # one image in so many is held out to test with, where no test set is named
 FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
@@ -56,6 +58,8 @@ class Question:
     """Where the sets came from, for the report: private, public, own, others."""
     others: Samples | None = None
     """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
+    public_known: PublicKnown = "images"
+    """What the attacker has of public patches: the larger images that they were cut from, or the very patches."""
 
     def __post_init__(self) -> None:
         if not self.schemes:
@@ -86,6 +90,16 @@ class Question:
     def public_for(self, scheme: Encoder) -> Samples | None:
         """Give the public images to a scheme that mixes some in."""
         return self.public if scheme.mixes_public else None
+
+    def known_of(self, public: Samples | None) -> Samples | None:
+        """Give what the attacker has of public images that are mixed in."""
+        return None if public is None else known_public(public, self.public_known)
+
+    def seen(self, release: R, own: Samples | None) -> R:
+        """Give a release with what the attacker has beside it: images of his own, and what he has of public ones."""
+        if isinstance(release, EncodedRelease):
+            return replace(release, own=own, public=self.known_of(release.public))
+        return replace(release, own=own)
 
 
 def learning_from(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hideseek.audit.findings.verdicts import verdicts, worst_first
-from hideseek.audit.planning.clock import Clock, WallClock
+from hideseek.audit.planning.clock import Clock, ProcessClock
 from hideseek.audit.planning.plan import Plan, make_plan
 from hideseek.audit.provenance import provenance
 from hideseek.audit.question import Question, summary
@@ -19,7 +19,16 @@ from hideseek.data.digests import images_digest, labels_digest
 from hideseek.errors import BadInput
 from hideseek.hide.files.schemes import to_json
 from hideseek.records import Encoder, Samples
-from hideseek.records.result import FORMAT, Accuracy, NoAccuracy, NoAccuracyKind, Outcome, Result, SchemeResult
+from hideseek.records.result import (
+    FORMAT,
+    Accuracy,
+    AttackResult,
+    NoAccuracy,
+    NoAccuracyKind,
+    Panel,
+    Result,
+    SchemeResult,
+)
 from hideseek.report.checks import flags
 from hideseek.report.page import write_page
 from hideseek.report.result_files import write_result
@@ -47,7 +56,7 @@ def audit(
     plan = plan or make_plan(question)
     asked = _asked(question, seed)
     with opened(folder, asked, resume=resume) as store:
-        runner = StepRunner(question, plan, store, seed, clock or WallClock(), tell)
+        runner = StepRunner(question, plan, store, seed, clock or ProcessClock(), tell)
         try:
             result = _result(runner, asked, command)
             write_result(result, folder)
@@ -72,6 +81,7 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
         "schemes": {name: to_json(scheme) for name, scheme in question.schemes.items()},
         "attacks": {name: settings(attack) for name, attack in question.attacks.items()},
         "rounds": question.rounds,
+        "public known": question.public_known,
         "seed": seed,
         "version": version("hideseek"),
         **{f"{name} images": samples and images_digest(samples) for name, samples in sets.items()},
@@ -80,22 +90,19 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
 
 
 def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Result:
-    """Take all steps that are not done yet, and put together what they came to; training takes what time is left."""
+    """Take all steps that are not done yet, and put together what they came to."""
     question, began = runner.question, datetime.now(UTC).isoformat(timespec="seconds")
+    runner.take_all()
     attacked = {name: _attacked(runner, name, scheme) for name, scheme in question.schemes.items()}
     against = {verdict.threat for scheme in attacked.values() for verdict in scheme.verdicts}
-    how, learning, reason = runner.training_plan(), question.learning, question.why_no_accuracy
-    if learning is not None and how is None:
-        learning, reason = None, NoAccuracy(NoAccuracyKind.NO_TIME)
-    learnt: dict[str, Accuracy] = {}
-    if how is not None:
-        for name, scheme in {"": None, **question.trainable}.items():
-            learnt[name] = runner.accuracy(name, scheme, how)
+    learning, reason, learnt = question.learning, question.why_no_accuracy, runner.learnt
     addresses, private = question.addresses, question.private
 
     def beside(samples: Samples | None, name: str) -> Any:
         return None if samples is None else summary(samples, addresses.get(name, ""), private)
 
+    shown = [panel.file for scheme in attacked.values() for each in scheme.attacks for panel in _panels(each)]
+    runner.store.remove_pictures(shown)
     result = Result(
         format=FORMAT,
         private=summary(private, addresses.get("private", "")),
@@ -112,14 +119,20 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
         flags=(),
         provenance=provenance(
             began,
-            runner.clock.now() - runner.started,
             command,
             runner.seed,
-            question.budget,
             {"rounds": question.rounds, "attacks": list(question.attacks), "schemes": asked["schemes"]},
+            seconds=runner.schedule.worked(),
+            budget=question.budget,
+            wall=runner.schedule.passed(),
+            wall_limit=runner.plan.wall_limit,
         ),
     )
     return replace(result, flags=flags(result))
+
+
+def _panels(result: AttackResult) -> list[Panel]:
+    return [panel for exhibit in result.exhibits for panel in exhibit.panels]
 
 
 def _with_accuracy(scheme: SchemeResult, vanilla: Accuracy | None, own: Accuracy | None) -> SchemeResult:
@@ -128,14 +141,12 @@ def _with_accuracy(scheme: SchemeResult, vanilla: Accuracy | None, own: Accuracy
 
 
 def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
-    """Hide, attack, and sum up one scheme."""
+    """Sum up one scheme."""
     question = runner.question
-    release, secret = runner.hidden(name, scheme)
+    release, secret = runner.hidden(name)
     used = release.encoder
     facts = used.effective(release, secret, runner.chance(f"effective {name}"))
-    results = tuple(runner.attack(name, attack, scheme, release, secret) for attack in question.attacks)
-    said = verdicts(results, threats_to(type(release)))
-    weakest = next((verdict.by for verdict in said if verdict.outcome is Outcome.BROKEN), "")  # the first to repair
+    results = tuple(runner.result(name, attack) for attack in question.attacks)
     return SchemeResult(
         name=name,
         summary=(type(scheme).__doc__ or "").partition("\n")[0],
@@ -145,10 +156,14 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
         items=secret.items,
         accuracy=None,
         lost=None,
-        verdicts=said,
+        verdicts=verdicts(results, threats_to(type(release))),
         attacks=worst_first(results),
-        known=scheme.known(question.rounds, labelled=question.private.labels.shape[1] > 0),
-        advice=runner.advice(name, scheme, next((each for each in results if each.attack == weakest), None)),
+        known=scheme.known(
+            question.rounds,
+            labelled=question.private.labels.shape[1] > 0,
+            of_bytes=not question.private.images.is_floating_point(),
+        ),
+        advice=runner.advice.get(name, ()),
         effective=facts,
         bound=used.bound(facts),
     )

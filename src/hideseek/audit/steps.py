@@ -2,18 +2,21 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 from hideseek.audit.belief.advice import advise
 from hideseek.audit.belief.proofs import Belief, prove
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
+from hideseek.audit.findings.looks import Look, best
+from hideseek.audit.planning.budget import Step
 from hideseek.audit.planning.clock import Clock
-from hideseek.audit.planning.plan import Plan, planned_task
+from hideseek.audit.planning.plan import Plan, planned_task, proof_of
 from hideseek.audit.question import Question
+from hideseek.audit.schedule import RAISE, Schedule
 from hideseek.audit.store import Part, PartKind, Store, path_name
-from hideseek.audit.utility import TrainingPlan, measure, training_plan
+from hideseek.audit.utility import measure, training_plan
 from hideseek.chance import Randomness, secure, seeded
-from hideseek.records import Encoder, MixingEncoder, Release
+from hideseek.records import Attack, Release
 from hideseek.records.result import (
     Accuracy,
     Advice,
@@ -29,8 +32,8 @@ from hideseek.records.result import (
 from hideseek.records.secret import Secret
 from hideseek.report import sentences
 
-SAFELY = 0.6  # of the time that is left, for training: a busy machine takes longer than was measured
 PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
+ENOUGH = 0.75  # of the least that another look is worth: settings are whole numbers
 
 
 class StepRunner:
@@ -46,92 +49,46 @@ class StepRunner:
         tell: Callable[[str], None],
     ) -> None:
         self.question, self.plan, self.store, self.seed = question, plan, store, seed
-        self.clock, self.tell, self.started = clock, tell, clock.now()
-        self.done: dict[StepKey, float] = {}
-        self.ran: dict[StepKey, PlannedAttack] = {}
-        self.todo = [step for step in plan.steps if not step.left_out]
+        self.clock, self.tell = clock, tell
+        self.schedule = Schedule(question, plan, clock)
+        self.learnt: dict[str, Accuracy] = {}
+        self.advice: dict[str, tuple[Advice, ...]] = {}
+        self._shared: tuple[str, Release, Secret] | None = None
+        self._take_up()
 
-    def training_plan(self) -> TrainingPlan | None:
-        """Choose how long to train, once, from the time that is left: all schemes must be trained alike."""
-        step, learning, part = (
-            self.plan.step(StepKey(StepKind.ACCURACY)),
-            self.question.learning,
-            Part(PartKind.TRAINING),
-        )
-        if learning is None or (step is None and not self.store.has(part)):
-            return None
+    def take_all(self) -> None:
+        """Take all steps for which there is time."""
+        while (step := self.schedule.next()) is not None:
+            {
+                StepKind.HIDE: self._hide,
+                StepKind.ATTACK: self._attack,
+                StepKind.ACCURACY: self._accuracy,
+                StepKind.ADVICE: self._advise,
+            }[step.key.kind](step)
 
-        def affordable() -> float:
-            assert step is not None  # noqa: S101 (else it is kept)
-            seconds = min(step.full, max(step.scaled, SAFELY * self._left() - step.fixed))
-            return max(1.0, self.plan.epochs * seconds / step.full)
+    def hidden(self, name: str) -> tuple[Release, Secret]:
+        """Share the images as they would be shared, or take up what was shared; the last one is at hand."""
+        if self._shared is None or self._shared[0] != name:
+            question, folder, scheme = self.question, self.store.scheme_folder(name), self.question.schemes[name]
+            public, shared, truth = question.public_for(scheme), folder / "release", folder / "truth"
+            if not (shared.is_dir() and truth.is_file()):
+                self.store.clear(name)  # of a run that was killed between the two
+                scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
+            release, secret = scheme.read(shared, truth, public)
+            self._shared = (name, question.seen(release, question.own), question.with_others(secret))
+        return self._shared[1:]
 
-        epochs = self.store.part(part, float, affordable)
-        return training_plan(len(learning.train), self.question.rounds, epochs)
-
-    def accuracy(self, name: str, scheme: MixingEncoder | None, how: TrainingPlan) -> Accuracy:
-        """Train on what a scheme shares, or on the images themselves, and test."""
-        learning, stream = self.question.learning, f"learn {name or 'vanilla'}"
-        assert learning is not None  # noqa: S101 (there is a training plan)
-        started, part = self.clock.now(), Part(PartKind.ACCURACY, name)
-        found = self.store.part(part, Accuracy, lambda: measure(learning, scheme, how, self.chance(stream)))
-        self._did(StepKey(StepKind.ACCURACY), started, sentences.trained(name, found))
-        return found
-
-    def hidden(self, name: str, scheme: Encoder) -> tuple[Release, Secret]:
-        """Share the images as they would be shared, or take up what was shared before a pause."""
-        question, folder, started = self.question, self.store.scheme_folder(name), self.clock.now()
-        public, shared, truth = question.public_for(scheme), folder / "release", folder / "truth"
-        if not (shared.is_dir() and truth.is_file()):
-            self.store.clear(name)  # of a run that was killed between the two
-            scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
-        release, secret = scheme.read(shared, truth, public)
-        self._did(StepKey(StepKind.HIDE, name), started, sentences.hidden(name, release.contents()))
-        return replace(release, own=question.own), question.with_others(secret)
-
-    def attack(self, name: str, attack: str, scheme: Encoder, release: Release, secret: Secret) -> AttackResult:
-        """Run one attack after its proofs; say so where it does not apply or was left out."""
-        key, part, started = (
-            StepKey(StepKind.ATTACK, name, attack),
-            Part(PartKind.RESULT, name, attack),
-            self.clock.now(),
-        )
-        not_run = PlannedAttack(attack, self.question.attacks[attack], 0.0, 0)
+    def result(self, name: str, attack: str) -> AttackResult:
+        """Say what an attack on a scheme came to; where there was no time for it, it was not tried."""
+        key, release = StepKey(StepKind.ATTACK, name, attack), self.hidden(name)[0]
+        not_run = PlannedAttack(attack, self.question.attacks[attack], 0.0)
         if (refused := self.plan.refused.get(key)) is not None:
             return not_run.result(release, Outcome.NOT_APPLICABLE, refusal=refused)
-        if self.plan.step(key) is None and not self.store.has(part):
-            least = next(step.smallest for step in self.plan.steps if step.key == key)
-            return not_run.result(release, Outcome.FAILED, failure=Failure(FailureKind.NO_TIME, seconds=least))
-
-        def result() -> AttackResult:
-            belief = self._belief(attack, scheme)
-            planned, chance = self._planned(name, attack, scheme, belief), self.chance(f"attack {name}/{attack}")
-            self.ran[key] = planned
-            pictures = f"{path_name(name)}/{path_name(attack)}"
-            return run_attack(
-                planned, release, secret, belief.proofs, chance, self.clock, self.store.pictures, pictures
-            )
-
-        found = self.store.part(part, AttackResult, result)
-        if found.outcome is Outcome.FAILED or _unfinished(found.proofs):
-            self.store.forget(part)  # to be tried again, perhaps with more time
-        self._did(key, started, sentences.attacked(name, found, len(self.question.private)))
-        return found
-
-    def advice(self, name: str, scheme: Encoder, worst: AttackResult | None) -> tuple[Advice, ...]:
-        """Measure what would help against the worst attack, where one broke the scheme and there is time."""
-        key, part, started = StepKey(StepKind.ADVICE, name), Part(PartKind.ADVICE, name), self.clock.now()
-        if worst is None or (self.plan.step(key) is None and not self.store.has(part)):
-            return ()
-        ran = self.ran.get(StepKey(StepKind.ATTACK, name, worst.attack))
-        again = ran or self._planned(name, worst.attack, scheme, self._belief(worst.attack, scheme))
-        told: tuple[Advice, ...] = self.store.part(
-            part,
-            tuple[Advice, ...],
-            lambda: advise(scheme, worst, again, self.question, self.chance(f"change {name}"), self.clock),
-        )
-        self._did(key, started, sentences.step(key))
-        return told
+        if looks := self.schedule.looks.get(key):
+            return best(looks).result
+        least = next(step.smallest for step in self.plan.steps if step.key == key)
+        no_time = Failure(FailureKind.NO_TIME, seconds=least)
+        return self.schedule.stopped.get(key) or not_run.result(release, Outcome.NOT_TRIED, failure=no_time)
 
     def chance(self, name: str) -> Randomness:
         """Open a stream for one step: fresh keys, or, in a study, what belongs to the seed and the step's name."""
@@ -140,46 +97,150 @@ class StepRunner:
         return seeded(int.from_bytes(hashlib.sha256(f"audit {self.seed} {name}".encode()).digest()[:16], "little"))
 
     def stages(self) -> tuple[Stage, ...]:
-        """Give what was planned, and what it took."""
-        steps = self.plan.steps
-        return tuple(Stage(step.key, step.expected, self.done.get(step.key), step.left_out) for step in steps)
+        """Give what was forecast at first, and what it took."""
+        took = self.schedule.took
+        return tuple(
+            Stage(step.key, step.expected, took.get(step.key), step.key not in took and self._wanted(step.key))
+            for step in self.plan.steps
+        )
 
-    def _planned(self, name: str, attack: str, scheme: Encoder, belief: Belief) -> PlannedAttack:
+    def _wanted(self, key: StepKey) -> bool:
+        return key.kind is not StepKind.ADVICE or self.schedule.unadvised(key.scheme) is not None
+
+    def _take_up(self) -> None:
+        """Take up what was kept before a pause; what it took counts."""
+        schedule, models = self.schedule, ("", *self.question.trainable)
+        for key in (step.key for step in self.plan.steps if step.key.kind is StepKind.ATTACK):
+            while (look := self.store.kept(self._part(key), Look)) is not None:
+                schedule.looked(key, look)
+                schedule.took[key] = schedule.took.get(key, 0.0) + look.took
+                schedule.earlier += look.took
+        trained = [self.store.kept(Part(PartKind.ACCURACY, name), Accuracy) for name in models]
+        schedule.earlier += sum(accuracy.seconds for accuracy in trained if accuracy is not None)
+
+    def _hide(self, step: Step) -> None:
+        name, started = step.key.scheme, self.clock.now()
+        release, _ = self.hidden(name)
+        self._did(step.key, started, sentences.hidden(name, release.contents()))
+
+    def _attack(self, step: Step) -> None:
+        """Run an attack after its proofs, with the settings that its share of the time allows."""
+        key, part, started = step.key, self._part(step.key), self.clock.now()
+        belief = self._belief(key)
+        proving = self.clock.now() - started
+        step = self.schedule.share(key)
+        if step.left_out:  # as its proofs have shown; perhaps later
+            return
+        planned = self._planned(step)
+        task = planned_task(self.question.schemes[key.scheme], self.question)
+        work, own = planned.attack.work(task), self.question.attacks[key.attack]
+        full = planned.attack == own or work is None or work >= (own.work(task) or 0.0)
+        last = self.schedule.looks.get(key, [])[-1:]
+        if last and not full and (work or 0.0) < ENOUGH * RAISE * (last[0].work or 0.0):
+            self.schedule.final.add(key)  # settings between these two there are none
+            return
+        name = f"{key.scheme}/{key.attack}" + (f"@{part.look}" if part.look else "")
+        pictures = "/".join(map(path_name, (key.scheme, key.attack))) + (f"@{part.look}" if part.look else "")
+
+        def look() -> Look:
+            release, secret = self.hidden(key.scheme)
+            chance = self.chance(f"attack {name}")
+            result = run_attack(
+                planned, release, secret, belief.proofs, chance, self.clock, self.store.pictures, pictures
+            )
+            return Look(result, work, full, self.clock.now() - started, proving)
+
+        found: Look = self.store.part(part, Look, look)
+        result = found.result
+        if result.outcome in (Outcome.FAILED, Outcome.NOT_TRIED) or _unfinished(result.proofs):
+            self.store.forget(part)  # to be tried again, perhaps with more time
+        if result.outcome is not Outcome.NOT_TRIED:
+            self.schedule.looked(key, found)
+        elif last:
+            self.schedule.final.add(key)
+        else:
+            self.schedule.stopped[key] = result
+            if _unfinished(result.proofs):  # more time for the attack would not help
+                self.schedule.finished.add(key)
+        self._did(key, started, sentences.attacked(key.scheme, result, len(self.question.private)))
+
+    def _part(self, key: StepKey) -> Part:
+        return Part(PartKind.RESULT, key.scheme, key.attack, len(self.schedule.looks.get(key, [])))
+
+    def _accuracy(self, step: Step) -> None:
+        """Train on what each scheme shares, and on the images themselves, all for the same number of steps."""
+        learning = self.question.learning
+        assert learning is not None  # noqa: S101 (else there is no such step)
+        share = step.scaled / step.full if step.full else 1.0
+        epochs: float = self.store.part(Part(PartKind.TRAINING), float, lambda: max(1.0, self.plan.epochs * share))
+        how = training_plan(len(learning.train), self.question.rounds, epochs)
+        models = {"": None, **self.question.trainable}
+        for name, scheme in models.items():
+            started, chance = self.clock.now(), self.chance(f"learn {name or 'vanilla'}")
+
+            def learnt(scheme: Any = scheme, chance: Randomness = chance) -> Accuracy:
+                return measure(learning, scheme, how, chance, self.clock)
+
+            self.learnt[name] = self.store.part(Part(PartKind.ACCURACY, name), Accuracy, learnt)
+            if name == list(models)[-1]:
+                self.schedule.finished.add(step.key)
+            self._did(step.key, started, sentences.trained(name, self.learnt[name]))
+
+    def _advise(self, step: Step) -> None:
+        """Measure what would help against the attack that did most harm."""
+        name, started = step.key.scheme, self.clock.now()
+        worst = self.schedule.unadvised(name)
+        assert worst is not None  # noqa: S101 (else there is no such step)
+        key = StepKey(StepKind.ATTACK, name, worst.attack)
+        scheme, look = self.question.schemes[name], best(self.schedule.looks[key])
+        attack, task = self.question.attacks[worst.attack], planned_task(scheme, self.question)
+        again = attack if look.full or look.work is None else attack.within(look.work, task)
+        allowed = PATIENCE * worst.seconds + GRACE
+        planned = PlannedAttack(worst.attack, again, allowed, self.plan.tests, self.schedule.looks[key].index(look))
+        self.advice[name] = self.store.part(
+            Part(PartKind.ADVICE, name, worst.attack),
+            tuple[Advice, ...],
+            lambda: advise(scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock),
+        )
+        self.schedule.advised[name] = worst.attack
+        self._did(step.key, started, sentences.step(step.key))
+
+    def _planned(self, step: Step) -> PlannedAttack:
         """Give an attack the settings that fit into its share of what is left, and when it is stopped.
 
-        What a unit of its work takes was measured by its proofs; the plan knew only the machine.
+        What a unit of its work takes was measured by its proofs, or by its last look; the plan knew only the machine.
+        One that is taken in any case may work on while there is time beside others of that kind.
         """
-        key = StepKey(StepKind.ATTACK, name, attack)
-        step = self.plan.step(key)
-        waiting = sum(each.expected for each in self.todo if each.key not in self.done or each.key == key)
-        seconds = 0.0 if step is None else step.scaled * max(0.0, self._left()) / max(waiting, 1e-9)
-        chosen, task = self.question.attacks[attack], planned_task(scheme, self.question)
-        fitted = chosen.within(seconds / (belief.unit or self.plan.unit), task)
-        needed = (fitted.work(task) or 0.0) * (belief.unit or self.plan.unit)  # its least settings may take longer
-        attacks = sum(StepKey(StepKind.ATTACK, name, each) not in self.plan.refused for each in self.question.attacks)
-        return PlannedAttack(attack, fitted, PATIENCE * max(seconds, needed) + GRACE, attacks)
+        key, unit = step.key, self.schedule.unit(step.key)
+        chosen: Attack[Any] = self.question.attacks[key.attack]
+        task = planned_task(self.question.schemes[key.scheme], self.question)
+        fitted = chosen.within(step.scaled / unit, task)
+        needed = (fitted.work(task) or 0.0) * unit  # its least settings may take longer
+        allowed = PATIENCE * max(step.scaled, needed) + GRACE
+        if step.must:
+            allowed = max(allowed, self.schedule.spare(key))
+        return PlannedAttack(key.attack, fitted, allowed, self.plan.tests, self._part(key).look)
 
-    def _left(self) -> float:
-        """Tell how many seconds of the budget are left."""
-        return self.question.budget - (self.clock.now() - self.started)
-
-    def _belief(self, attack: str, scheme: Encoder) -> Belief:
+    def _belief(self, key: StepKey) -> Belief:
         """Prove an attack, once for all schemes that have the same weak case."""
-        part = Part(PartKind.PROOFS, scheme.weak_kind, attack)
-        chance = self.chance(f"proof/{attack}-{scheme.weak_kind}")
-        belief = self.store.part(
+        attack, kind = proof_of(key, self.question)
+        part, chance = Part(PartKind.PROOFS, kind, attack), self.chance(f"proof/{attack}-{kind}")
+        scheme = self.question.schemes[key.scheme]
+        belief: Belief = self.store.part(
             part, Belief, lambda: prove(self.question.attacks[attack], scheme, self.question, chance, self.clock)
         )
         if _unfinished(belief.proofs):
             self.store.forget(part)
+        self.schedule.units[attack, kind] = belief.unit
         return belief
 
     def _did(self, key: StepKey, started: float, text: str) -> None:
-        """Note what a step took, and say that it is done."""
+        """Note what a step took, and say that it is done and how long the rest will last."""
         took = self.clock.now() - started
-        self.done[key] = self.done.get(key, 0.0) + took
-        number = sum(step.key in self.done for step in self.todo)
-        self.tell(f"[{number}/{len(self.todo)}] {text} ({took:.1f} s)")
+        self.schedule.took[key] = self.schedule.took.get(key, 0.0) + took
+        if key.kind is StepKind.HIDE:
+            self.schedule.finished.add(key)
+        self.tell(sentences.done(text, took, self.schedule.time_left()))
 
 
 def _unfinished(proofs: tuple[Proof, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,11 +33,12 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """Names a thing that is kept: its kind, and of which scheme and attack it is, where there are any."""
+    """Names a thing that is kept: its kind, and of which scheme, attack and look it is, where there are any."""
 
     kind: PartKind
     scheme: str = ""
     attack: str = ""
+    look: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,15 @@ class Store:
         """Tell whether a part is done."""
         return self.path(part).is_file()
 
+    def kept(self, part: Part, kind: type[T]) -> T | None:
+        """Give a part that is done; None where it is not."""
+        return self._read(self.path(part), TypeAdapter(kind)) if self.has(part) else None
+
     def part(self, part: Part, kind: Any, make: Callable[[], T]) -> T:
         """Give a part that is done, or do it and keep it."""
         path, adapter = self.path(part), TypeAdapter[T](kind)
-        if path.is_file():
-            try:
-                found: T = adapter.validate_json(path.read_bytes())
-            except ValidationError:
-                raise BadInput(f"{path} is damaged: remove it, and go on with the audit.") from None
-            return found
+        if self.has(part):
+            return self._read(path, adapter)
         made = make()
         text = adapter.dump_json(made, indent=1)
         try:
@@ -88,6 +89,12 @@ class Store:
             file.write(text)
         return made
 
+    def _read(self, path: Path, adapter: TypeAdapter[T]) -> T:
+        try:
+            return adapter.validate_json(path.read_bytes())
+        except ValidationError:
+            raise BadInput(f"{path} is damaged: remove it, and go on with the audit.") from None
+
     def forget(self, part: Part) -> None:
         """Let a part be done again when the audit goes on."""
         self.path(part).unlink(missing_ok=True)
@@ -96,7 +103,14 @@ class Store:
         """Give the file of a part."""
         names = [path_name(name) for name in (part.scheme, part.attack) if name]
         *folders, name = [part.kind.value, *names]
-        return self.folder.joinpath(WORK, *folders, f"{name}.json")
+        again = f"@{part.look}" if part.look else ""  # which is in no name
+        return self.folder.joinpath(WORK, *folders, f"{name}{again}.json")
+
+    def remove_pictures(self, shown: Collection[str]) -> None:
+        """Remove the pictures of earlier looks, all but those that are shown."""
+        for path in self.pictures.rglob("*.png"):
+            if str(path.relative_to(self.pictures)) not in shown:
+                path.unlink()
 
     def finish(self, *, keep: bool) -> None:
         """Remove what was only needed on the way, the truth above all, unless it shall be kept."""

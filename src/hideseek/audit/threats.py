@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Release
-from hideseek.records.result import Threat
+from hideseek.records.result import Threat, weakest
 from hideseek.records.secret import Secret
 
 R = TypeVar("R", bound=Release)
@@ -12,8 +12,9 @@ R = TypeVar("R", bound=Release)
 OUTSIDER = Threat(
     "outsider",
     "sees only what is shared",
-    "what is shared, in its random order; the scheme and its parameters; public images that are in it; images of his"
-    " own; no key, no private image, and not what belongs to the same image",
+    "what is shared, in its random order; the scheme and its parameters; the public images that are in it, or the"
+    " larger ones that they were cut from; images of his own; no key, no private image, and not what belongs to the"
+    " same image",
 )
 CANDIDATES = Threat(
     "candidates",
@@ -46,10 +47,10 @@ def threats_to(release: type[Release]) -> tuple[Threat, ...]:
 def threat_of(attack: Attack[Any]) -> Threat:
     """Give the weakest attacker who can run an attack: the one with fewest fields that cover what it needs."""
     needed = set(attack.needs) & set(attack.sees.withheld)
-    able = [threat for threat in threats_to(attack.sees) if needed <= set(threat.gives)]
-    if not able:
+    able = weakest(threats_to(attack.sees), needed)
+    if able is None:
         raise BadInput(f"no attacker is given {' and '.join(sorted(needed))}: add one to THREATS.")
-    return min(able, key=lambda threat: len(threat.gives))
+    return able
 
 
 def seen_by(threat: Threat, release: R, secret: Secret) -> R:

@@ -1,12 +1,12 @@
 """What hiding costs: how well a model does that learnt from what was hidden, beside one that learnt from images."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from scipy.stats import binomtest
 from torch import Tensor
 
+from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Learning
 from hideseek.chance import Randomness
 from hideseek.learn import Plain, Reencoded, Source, learn, predict, suited
@@ -47,9 +47,11 @@ def epoch_seconds(learning: Learning, scheme: MixingEncoder | None) -> float:
     return len(train) / speed
 
 
-def measure(learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan, chance: Randomness) -> Accuracy:
+def measure(
+    learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan, chance: Randomness, clock: Clock
+) -> Accuracy:
     """Train on the images, or on what a scheme shares of them, and test on new images, asked plainly."""
-    started = time.monotonic()
+    started = clock.now()
     train, training = learning.train, how.training
     model = suited(train, scheme)
     steps = training.epochs * max(1, len(train) // training.batch)
@@ -62,7 +64,7 @@ def measure(learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan,
         training = replace(training, epochs=training.epochs // how.rounds)
     learnt = learn(source, model, training, chance=chance)
     right = _right(predict(learnt.trained, learning.test), learning.test)
-    took = time.monotonic() - started
+    took = clock.now() - started
     return Accuracy(_range(right, len(learning.test)), model, how.training.epochs, steps, took)
 
 

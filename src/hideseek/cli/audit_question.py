@@ -59,6 +59,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
             "others": ", ".join(f"{count} of {name}" for name, count in of_which.items()),
         },
         others,
+        asked.images.public_known,
     )
 
 

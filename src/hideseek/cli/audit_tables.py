@@ -9,12 +9,24 @@ from rich.markup import escape
 from rich.table import Table
 
 from hideseek.cli.score_table import console
-from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, Result, SchemeResult, StepKey, StepKind
+from hideseek.records.result import (
+    NoAccuracy,
+    NoAccuracyKind,
+    Outcome,
+    Result,
+    SchemeResult,
+    StepKey,
+    StepKind,
+    Verdict,
+)
 from hideseek.report import sentences
-from hideseek.report.ranking import worst_attack
+from hideseek.report.ranking import FOUND, worst_attack
 
 if TYPE_CHECKING:
     from hideseek.audit import Plan, Question
+
+STYLES = {Outcome.BROKEN: "bold red", Outcome.LEAKS: "yellow", Outcome.RESISTED: "default"}
+"""Colours of what is known; what is not, or does not apply, is dim."""
 
 
 def show_plan(plan: "Plan", question: "Question") -> None:
@@ -29,39 +41,43 @@ def show_plan(plan: "Plan", question: "Question") -> None:
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
         table.add_row(escape(sentences.step(key)), *(_expected(plan, each) for each in keys))
     screen.print(table)
-    learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY and not step.left_out), None)
+    learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY), None)
     if learning is not None:
         said = sentences.planned(learning.key, learning.expected)
     else:
-        said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NO_TIME))
+        said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NOT_ASKED))
     screen.print(escape(said), highlight=False)
-    screen.print(sentences.expected(plan.expected, question.budget), highlight=False)
+    screen.print(sentences.expected(plan.expected, plan.budget, plan.least), highlight=False)
+    screen.print(sentences.at_most(plan.wall_limit), highlight=False)
 
 
 def _expected(plan: "Plan", key: StepKey) -> str:
     step = next((each for each in plan.steps if each.key == key), None)
     if step is None:
         return "[dim]not applicable[/dim]" if key in plan.refused else ""
-    return "[red]left out[/red]" if step.left_out else sentences.duration(step.expected)
+    if step.left_out:
+        return "[dim]if time is left[/dim]"
+    seconds = sentences.duration(step.expected)
+    if key.kind is not StepKind.ATTACK or step.share == 1:
+        return seconds
+    return f"{seconds}, {'least settings' if step.share == 0 else 'shortened'}"
 
 
 def show_result(result: Result, folder: Path) -> None:
-    """Print one table, the verdict in one sentence, and where the page is."""
+    """Print one table, the verdict in one sentence, the worst of each scheme, and where the page is."""
     screen = console()
     table = Table(box=box.SIMPLE_HEAD, header_style="", show_lines=False)
-    table.add_column("scheme", no_wrap=True)
+    table.add_column("scheme", overflow="fold")
     table.add_column("accuracy", justify="right", no_wrap=True)
     for threat in result.threats:
-        table.add_column(threat.title)
-    table.add_column("worst attack")
-    table.add_column("its cost", justify="right", no_wrap=True)
+        table.add_column(threat.name)
     if result.vanilla is not None:
         accuracy = sentences.number(result.vanilla.accuracy.mean, "share")
-        table.add_row("nothing hidden", accuracy, *("" for _ in result.threats), "", "")
+        table.add_row("nothing hidden", accuracy, *("" for _ in result.threats))
     for scheme in result.schemes:
-        outcomes = {verdict.threat: _colour(verdict.outcome) for verdict in scheme.verdicts}
+        outcomes = {verdict.threat: _colour(verdict) for verdict in scheme.verdicts}
         verdicts = [outcomes.get(threat.name, "") for threat in result.threats]
-        table.add_row(escape(scheme.name), _accuracy(scheme), *verdicts, *_worst(scheme, result.private.images))
+        table.add_row(escape(scheme.name), _accuracy(scheme), *verdicts)
     screen.print(table)
     for said in _sentences(result):
         screen.print(escape(said), highlight=False)
@@ -69,9 +85,10 @@ def show_result(result: Result, folder: Path) -> None:
 
 
 def _sentences(result: Result) -> list[str]:
-    """Say what the table does not: the verdict, what would help, and what to distrust."""
-    said = [sentences.headline(result)]
+    """Say what the table does not: who attacks, the verdict, the worst, what would help, and what to distrust."""
+    said = [sentences.attackers_by_name(result.threats), sentences.headline(result)]
     for scheme in result.schemes:
+        said += _worst(scheme, result)
         said += [sentences.advised(scheme.name, advice) for advice in scheme.advice if advice.helps is not None]
     if result.why_no_accuracy is not None:
         said.append(sentences.no_accuracy(result.why_no_accuracy))
@@ -86,8 +103,10 @@ def _places(screen: Console, folder: Path) -> None:
     screen.print(escape(sentences.may_be_shared(str(folder / "pictures"))), highlight=False)
 
 
-def _colour(outcome: Outcome) -> str:
-    return f"[bold red]{outcome}[/bold red]" if outcome is Outcome.BROKEN else outcome.value
+def _colour(verdict: Verdict) -> str:
+    """Write an outcome in its colour, with what stands beside it."""
+    style, beside = STYLES.get(verdict.outcome, "dim"), sentences.beside(verdict)
+    return f"[{style}]{verdict.outcome}[/]{f' [dim]({beside})[/]' if beside else ''}"
 
 
 def _accuracy(scheme: SchemeResult) -> str:
@@ -97,11 +116,9 @@ def _accuracy(scheme: SchemeResult) -> str:
     return f"{sentences.number(scheme.accuracy.accuracy.mean, 'share')}{lost}"
 
 
-def _worst(scheme: SchemeResult, images: int) -> tuple[str, str]:
+def _worst(scheme: SchemeResult, result: Result) -> list[str]:
+    """Say what the worst attack found, and what it cost, where one found anything."""
     worst = worst_attack(scheme)
-    if worst is None:
-        return "", ""
-    if worst.outcome is not Outcome.BROKEN:
-        return "none of them", ""
-    found = sentences.worst_finding(worst.figures, images) or worst.harm.value
-    return escape(f"{worst.attack}: {found}"), sentences.cost(worst.seconds, worst.memory)
+    if worst is None or worst.outcome not in FOUND:
+        return []
+    return [sentences.worst(scheme.name, worst, result.private.images, result.threats)]

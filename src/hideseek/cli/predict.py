@@ -32,7 +32,7 @@ class HidingOptions:
     hidden: Annotated[bool, tyro.conf.FlagCreatePairsOff, arg(help_behavior_hint="")] = False
     """Ask about encodings of the images, made by the scheme of the training."""
     pool: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
-    """Images to mix in: your own training images; else those that are asked about."""
+    """Images to mix in, which the server may find out: public ones; else those asked about."""
     public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
     """Public images to mix in, if the scheme does that."""
     times: Annotated[int, arg(metavar="N")] = 10

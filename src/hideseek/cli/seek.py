@@ -12,6 +12,7 @@ import tyro
 
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.cli.images import public_images
+from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder
 from hideseek.hide.files.release_files import read_release, release_digest, with_public
@@ -42,6 +43,7 @@ HINTS = {  # what to do about a refusal
     Reason.TOO_FEW_OWN_IMAGES: "--own ADDRESS names others",
     Reason.UNSUITED_OWN_IMAGES: "--size loads them at another size",
     Reason.PUBLIC_IMAGES_OF_OTHER_SIZE: "--size loads them at another size",
+    Reason.LARGER_PUBLIC_IMAGES: "--public-known patches gives him these",
     Reason.NO_COMMON_IMAGES: "hide with --rounds 2 or more",
     Reason.TOO_FEW_ROUNDS: "hide with more --rounds",
     Reason.INCOMPLETE_SOURCES: f"{GIVE_AWAY} weights sources",
@@ -58,6 +60,8 @@ class SeekOptions:
     """The folder to write the evidence to; of several attacks, a subfolder for each."""
     public: str | None = None
     """The public images that were mixed in, by the address that `hide --public` was given."""
+    public_known: PublicKnown = "images"
+    """What the attacker has of patches: the larger images that they were cut from, or the very patches."""
     own: str | None = None
     """Images of the attacker's own, like the private ones, for attacks that train a network."""
     size: int | None = None
@@ -137,6 +141,7 @@ def _seen(asked: SeekOptions) -> EncodedRelease:
     if asked.public is not None:
         public = public_images(asked.public, release.encoded, size=asked.size, features=None)
         release = with_public(release, asked.release, public)
+        release = dataclasses.replace(release, public=known_public(public, asked.public_known))
     if asked.own is not None:
         own = public_images(asked.own, release.encoded, size=asked.size or release.encoded.shape[1:], features=None)
         release = dataclasses.replace(release, own=own)

@@ -21,6 +21,7 @@ def normalise(samples: Samples, how: Literal["none", "channel", "image"] | Norma
     `channel` is (x − mean) / std for each channel, with mean and std of these samples, or with those of the
     `Normalisation` that is passed: test and public images get the constants of the training images. `image` gives
     every image Σ_j x_j = 0 and ‖x‖₂ = 1 over all its channels and pixels (InstaHide §2).
+    What patches were cut from is normalised likewise: by the same constants, or by image.
     Deviation: an image that is all of one value has no direction and becomes zero.
     """
     if samples.normalisation.kind != "none":
@@ -30,9 +31,13 @@ def normalise(samples: Samples, how: Literal["none", "channel", "image"] | Norma
         case "none":
             return samples
         case "image":
-            return _by_image(samples)
+            done = _by_image(samples)
         case "channel":
-            return _by_channel(samples, wanted if wanted.mean else _channel_constants(samples))
+            done = _by_channel(samples, wanted if wanted.mean else _channel_constants(samples))
+    if done.cut_from is None:
+        return done
+    larger = normalise(done.cut_from.images, done.normalisation)
+    return replace(done, cut_from=replace(done.cut_from, images=larger))
 
 
 def _by_channel(samples: Samples, constants: Normalisation) -> Samples:

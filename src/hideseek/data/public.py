@@ -3,8 +3,9 @@
 import contextlib
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,13 +19,14 @@ from hideseek.data.shaping import Size, height_and_width, luma
 from hideseek.data.store import allocate, chunks
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Samples
+from hideseek.records import CutFrom, Samples
 
 EACH = 10  # crops of an image
 KEYPOINTS = 40  # more than that many must be found
 SEEN_AT = 64  # pixels on a patch's shorter side when key points are looked for
 _THREADS = 2
 _BATCH = 32  # images of one task
+PublicKnown = Literal["images", "patches"]
 _Patches = tuple[NDArray[Any], NDArray[Any]]  # the patches, and the image that each was cut from
 
 
@@ -32,7 +34,8 @@ def public_patches(source: Samples, size: Size, each: int = EACH, keypoints: int
     """Cut `each` random crops from every image and keep those with more than `keypoints` SIFT key points.
 
     InstaHide §3.2. The set is public, so its draw is fixed: the seed is the SHA-256 of the images and the parameters,
-    and whoever cuts the same images gets the same patches. The result is kept in the user's cache under that hash.
+    and whoever cuts the same images gets the same patches. The result is kept in the user's cache under that hash. What
+    the patches were cut from stays with them.
 
     Deviation: the paper does not say at what size it looks for key points. A 32×32 patch seldom has forty (0.2 % of
     crops of Tiny ImageNet do), so a patch is first enlarged to 64 pixels on its shorter side, bilinearly; then 62 %
@@ -53,12 +56,24 @@ def public_patches(source: Samples, size: Size, each: int = EACH, keypoints: int
     key = _content(source, (height, width, each, keypoints))
     path = cache_folder() / "patches" / f"{key}.npz"
     patches, rows = _cached(path, source, (height, width)) or _cut(source, (height, width), each, keypoints, path)
+    places = torch.from_numpy(rows)
     return Samples(
         torch.from_numpy(patches),
         unlabelled(len(patches)),
-        source.scale if len(source.scale) == 1 else source.scale[torch.from_numpy(rows)],
-        source.shift if len(source.shift) == 1 else source.shift[torch.from_numpy(rows)],
+        source.scale if len(source.scale) == 1 else source.scale[places],
+        source.shift if len(source.shift) == 1 else source.shift[places],
+        cut_from=CutFrom(replace(source, labels=unlabelled(len(source)), classes=()), places),
     )
+
+
+def known_public(public: Samples, known: PublicKnown) -> Samples:
+    """Give what somebody has of public images: the larger ones that they were cut from, or these themselves.
+
+    Public images that were not cut from others are known as they are.
+    """
+    if public.cut_from is None:
+        return public
+    return public.cut_from.images if known == "images" else replace(public, cut_from=None)
 
 
 def _content(source: Samples, parameters: tuple[int, ...]) -> str:

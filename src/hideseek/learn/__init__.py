@@ -1,5 +1,6 @@
 """Learning: train on what was hidden, and ask what was trained."""
 
+from hideseek.learn.closed_form import class_means
 from hideseek.learn.inference import accuracy, predict
 from hideseek.learn.private_sgd import PrivateSGD
 from hideseek.learn.run import Learnt, learn
@@ -15,6 +16,7 @@ __all__ = [
     "RunFolder",
     "Source",
     "accuracy",
+    "class_means",
     "learn",
     "predict",
     "suited",

@@ -27,6 +27,7 @@ MODELS: dict[str, Build] = {
     "resnext50": resnet.resnext50,
     "nasnet": nasnet.nasnet,
     "classifier": dense.dense,
+    "linear": dense.linear,
 }
 
 # The shortest side that leaves each network a pixel of its own, not of padding alone, after its last stride.

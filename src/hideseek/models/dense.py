@@ -1,4 +1,4 @@
-"""The classifier that Singularized Mixup trains on features."""
+"""Dense networks, for features: the classifier of Singularized Mixup, and a linear one."""
 
 import math
 
@@ -19,3 +19,8 @@ def dense(shape: Shape, classes: int) -> Classifier:
         layers += [nn.Linear(inputs, outputs), nn.BatchNorm1d(outputs), nn.GELU(), nn.Dropout(0.5)]
         inputs = outputs
     return Classifier(nn.Sequential(*layers), nn.Linear(inputs, classes))
+
+
+def linear(shape: Shape, classes: int) -> Classifier:
+    """Build one dense layer on all pixels or features: logits = W x + b."""
+    return Classifier(nn.Flatten(), nn.Linear(math.prod(shape), classes))

@@ -11,7 +11,7 @@ from hideseek.records.evidence import Evidence
 from hideseek.records.mixing_encoder import ImagesPerRow, MixingEncoder, RowNoise
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
-from hideseek.records.samples import Normalisation, Samples
+from hideseek.records.samples import CutFrom, Normalisation, Samples
 from hideseek.records.task import Task
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "ChangeKind",
     "Claim",
     "Contents",
+    "CutFrom",
     "Effective",
     "EncodedRelease",
     "Encoder",

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from hideseek.records.release import Release
+from hideseek.records.result.figures import Harm
 
 if TYPE_CHECKING:
     from hideseek.chance import Randomness
@@ -28,6 +29,8 @@ class Attack(ABC, Generic[R]):
     needs: ClassVar[tuple[str, ...]] = ()
     source: ClassVar[str] = ""
     """The paper in a few words, and what is ours."""
+    shows: ClassVar[Harm] = Harm.RECOVERED
+    """The worst harm that it can show: audits run the attacks first that can show the worst."""
 
     @abstractmethod
     def seek(self, release: R, chance: Randomness) -> Evidence:

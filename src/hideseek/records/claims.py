@@ -63,7 +63,8 @@ class PublicImagesFound(Claim, name="public-images"):
     """These public images are in this row, the likeliest first.
 
     `among` is the number of public images. `scores` are comparable within a row; `complete` says that the first
-    k − k_private candidates are the attack's answer, not only the head of a search.
+    k − k_private candidates are the attack's answer, not only the head of a search; `larger` that candidates are the
+    larger images that the public ones were cut from.
     """
 
     rows: Int[Tensor, " queries"]
@@ -71,6 +72,7 @@ class PublicImagesFound(Claim, name="public-images"):
     scores: Float[Tensor, "queries kept"]
     among: int
     complete: bool = False
+    larger: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class EncodedRelease(Release):
 
     encoded: Samples
     scheme: MixingEncoder  # Kerckhoffs: parameters are public, keys are not
-    public: Samples | None = None  # the public images that were mixed in
+    public: Samples | None = None  # the public images that were mixed in, or larger ones that they were cut from
     rounds: int = 1  # how often every image was encoded
     weights: Float[Tensor, "n k"] | None = None  # λ, those of the private images first
     sources: Int[Tensor, "n k_private"] | None = None  # the places in the private set of a row's images
@@ -50,7 +50,8 @@ class EncodedRelease(Release):
         """Say how many encodings there are, and what is beside them."""
         labelled = self.encoded.labels.shape[1] > 0
         public, own = (0 if each is None else len(each) for each in (self.public, self.own))
-        return Contents("encoding", len(self.encoded), labelled, public, own)
+        larger = self.public is not None and self.public.shape != self.encoded.shape
+        return Contents("encoding", len(self.encoded), labelled, public, own, larger)
 
     def as_noise(self, chance: Randomness) -> Self:
         """Give the same release with Gaussian noise, of the same mean and deviation, in place of the encodings."""

@@ -133,8 +133,8 @@ class Encoder(ABC):
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
         """Give schemes like this one that hide nothing from an attack that works, one after another."""
 
-    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
-        """Say what is known of this configuration, with citations."""
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
+        """Say what is known of this configuration, with citations; labels that are shared, and bytes, tell more."""
         return ()
 
     def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:

@@ -28,6 +28,7 @@ class MixingSecret(Secret):
     weights: Float[Tensor, "m k"]
     mask: UInt8[Tensor, "m c bytes"] | None = None
     transforms: Float[Tensor, "m k 2 3"] | None = None  # where images were moved before they were mixed
+    cut_from: Int[Tensor, " patches"] | None = None  # the larger public image that each public patch is from
 
     @property
     def items(self) -> int:
@@ -41,6 +42,10 @@ class MixingSecret(Secret):
     def shares(self, items: Int[Tensor, " n"]) -> Float[Tensor, "n k_private"]:
         """Give their weights."""
         return self.weights.cpu()[items.cpu().long(), : self.sources.shape[1]]
+
+    def public_images(self, *, larger: bool) -> Int[Tensor, "m k_public"]:
+        """Give the public images in every row; or the larger images that these were cut from, where they were."""
+        return self.cut_from[self.public_sources] if larger and self.cut_from is not None else self.public_sources
 
     @property
     def masked(self) -> bool:

@@ -32,6 +32,11 @@ class Reason(StrEnum):
         "public-images-of-other-size",
         "public images of {given} cannot be in rows of {wanted}: load them at the size that they were mixed at.",
     )
+    LARGER_PUBLIC_IMAGES = (
+        "larger-public-images",
+        "this attack needs the very public images that were mixed in; the attacker has the larger ones ({given}) that"
+        " they were cut from.",
+    )
     NO_OWN_IMAGES = (
         "no-own-images",
         "this attack needs images of the attacker's own, or public ones, and there are none: give it some like the"

@@ -27,6 +27,8 @@ class Contents:
     labelled: bool = False
     public: int = 0
     own: int = 0
+    larger: bool = False
+    """Whether the public images are larger ones, of which patches were mixed in, and not the very ones."""
 
 
 @dataclass(frozen=True)

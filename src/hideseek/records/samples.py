@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from hideseek.errors import BadInput
@@ -24,6 +24,19 @@ class Normalisation:
 
 
 @dataclass(frozen=True)
+class CutFrom:
+    """The larger images that patches were cut from, and which of them each patch is from, by its place."""
+
+    images: "Samples"
+    places: Int[Tensor, " patches"]
+
+    def take(self, patches: slice | Tensor) -> Self:
+        """Give what some patches were cut from, and no image besides."""
+        used, places = self.places[patches].unique(return_inverse=True)
+        return replace(self, images=self.images.take(used), places=places)
+
+
+@dataclass(frozen=True)
 class Samples:
     """`n` images and their labels.
 
@@ -37,6 +50,7 @@ class Samples:
     shift: Float[Tensor, "#n #c"] = field(default_factory=lambda: torch.zeros(1, 1))
     classes: tuple[str, ...] = ()  # their names, where they have names
     normalisation: Normalisation = field(default_factory=Normalisation)  # of encodings: of what was mixed
+    cut_from: CutFrom | None = None  # of patches: what they were cut from
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a set of images."""
@@ -85,6 +99,7 @@ class Samples:
             labels=self.labels[rows],
             scale=self.scale if len(self.scale) == 1 else self.scale[rows],
             shift=self.shift if len(self.shift) == 1 else self.shift[rows],
+            cut_from=None if self.cut_from is None else self.cut_from.take(rows),
         )
 
 

@@ -14,7 +14,9 @@ class Task:
     pixels: int
     """Numbers of an image: channels × height × width."""
     public: int = 0
-    """Public images that are mixed in, at the size of an item; 0 where there are none."""
+    """Public images that are mixed in, or larger ones that they were cut from; 0 where there are none."""
+    public_pixels: int = 0
+    """Numbers of a public image, where it is larger than an item; 0: as many as an item has."""
     own: int = 0
     """Images of the attacker's own, to try things on."""
     images_per_item: int = 2

@@ -12,7 +12,11 @@ Facts = dict[str, str | int | float]
 FEW, VERY_FEW = 20, 10  # images; with fewer, a bootstrap's 95 % interval errs more often than it says
 FACTOR = 1.5  # between a parameter as stated and as it comes to, beyond which they are not the same
 COMPARED = (Harm.LIKENESS, Harm.REIDENTIFIED)  # by whose figures attackers are compared
-MISSING = {Outcome.FAILED: FlagKind.FAILED, Outcome.WITHHELD: FlagKind.WITHHELD}
+MISSING = {
+    Outcome.FAILED: FlagKind.FAILED,
+    Outcome.WITHHELD: FlagKind.WITHHELD,
+    Outcome.NOT_TRIED: FlagKind.NOT_TRIED,
+}
 """Attacks that apply and say nothing: what they would have found is not known."""
 
 

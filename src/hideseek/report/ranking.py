@@ -1,6 +1,10 @@
-"""Which attacks a reader wants to see first, and which did most harm."""
+"""Which attacks a reader wants to see first, which did most harm and by whom, and how a scheme stands in all."""
 
-from hideseek.records.result import AttackResult, Harm, Outcome, SchemeResult
+from collections.abc import Sequence
+
+from hideseek.records.result import AttackResult, Figure, Harm, Outcome, SchemeResult, Threat, weakest
+
+FOUND = (Outcome.BROKEN, Outcome.LEAKS)
 
 
 def reading_order(attack: AttackResult) -> tuple[int, int]:
@@ -8,24 +12,48 @@ def reading_order(attack: AttackResult) -> tuple[int, int]:
     return attack.outcome.rank, -attack.harm.rank
 
 
-def breaking(scheme: SchemeResult, threat: str | None = None) -> list[AttackResult]:
-    """List the attacks that broke a scheme, of one attacker or of all."""
-    return [each for each in scheme.attacks if each.outcome is Outcome.BROKEN and threat in (None, each.threat)]
+def findings(attack: AttackResult, threat: Threat | None = None) -> list[Figure]:
+    """List the decisive figures that beat their baselines, the worst first; of one attacker, those that he can make."""
+    beating = [each for each in attack.figures if each.decisive and each.beats]
+    made = [each for each in beating if threat is None or threat.has((*attack.given, *each.given))]
+    return sorted(made, key=lambda figure: -figure.harm.rank)
+
+
+def finder(attack: AttackResult, threats: Sequence[Threat]) -> Threat | None:
+    """Give the weakest attacker who can make the worst finding of an attack; he may need more than the attack does."""
+    of_worst = [each for each in findings(attack) if each.harm is attack.harm]
+    able = [weakest(threats, {*attack.given, *each.given}) for each in of_worst]
+    return weakest(threat for threat in able if threat is not None)
 
 
 def worst_attack(scheme: SchemeResult) -> AttackResult | None:
     """Give the attack that did most harm, or where none did, the one that a verdict names; None where none ran."""
-    if broke := breaking(scheme):
-        return max(broke, key=lambda each: each.harm.rank)
+    if found := [each for each in scheme.attacks if each.outcome in FOUND]:
+        return min(found, key=reading_order)
     named = [verdict.by for verdict in reversed(scheme.verdicts) if verdict.outcome is Outcome.RESISTED]
     return next((each for name in named for each in scheme.attacks if each.attack == name), None)
 
 
 def worst_harm(scheme: SchemeResult) -> Harm:
     """Give how bad the worst finding is."""
-    return max((each.harm for each in breaking(scheme)), key=lambda harm: harm.rank, default=Harm.NOTHING)
+    found = (each.harm for each in scheme.attacks if each.outcome in FOUND)
+    return max(found, key=lambda harm: harm.rank, default=Harm.NOTHING)
 
 
 def is_judged(scheme: SchemeResult) -> bool:
     """Tell whether any attack ran to its end and is believed."""
-    return any(each.outcome in (Outcome.BROKEN, Outcome.RESISTED) for each in scheme.attacks)
+    return any(each.outcome in (*FOUND, Outcome.RESISTED) for each in scheme.attacks)
+
+
+def standing(scheme: SchemeResult, threats: Sequence[Threat]) -> tuple[Outcome, Threat | None]:
+    """Say how a scheme stands against all attackers, and the weakest of them who finds that.
+
+    Broken before leaks; else resisted, if attacks ran and none that applies was left untried; else it is open, which is
+    said as NOT_TRIED.
+    """
+    said = {verdict.threat: verdict.outcome for verdict in scheme.verdicts}
+    for outcome in FOUND:
+        if who := weakest(threat for threat in threats if said.get(threat.name) is outcome):
+            return outcome, who
+    resisted = Outcome.RESISTED in said.values() and not any(verdict.open for verdict in scheme.verdicts)
+    return (Outcome.RESISTED if resisted else Outcome.NOT_TRIED), None

@@ -19,7 +19,7 @@ from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.search_results import all_found, found, hit, hit_by_chance, places, rank, search_space
+from hideseek.score.search_results import all_found, found, hit, hit_by_chance, places, public_truth, rank, search_space
 
 MOST = 1 << 26  # public images: an order of more would not fit into memory
 EXAMPLES = 4  # rows to show
@@ -27,7 +27,7 @@ EXAMPLES = 4  # rows to show
 
 def check(claim: PublicImagesFound, secret: Secret) -> None:
     """Refuse rows and public images that are not there."""
-    sources = of_mixing(secret).public_sources
+    sources = public_truth(claim, secret)
     if not isinstance(claim.among, int) or not 1 <= claim.among <= MOST:
         raise BadInput(f"public images cannot be found among {claim.among!r} of them: {ADVICE}.")
     check_within(claim.rows, secret.items, "row")
@@ -83,12 +83,16 @@ def examples(claim: PublicImagesFound, release: Release, secret: Secret) -> list
     for number in order.tolist():
         row, guess = int(claim.rows[number]), int(claim.candidates[number, 0])
         shared = release.picture(row)
-        if shared is None or shared.shape != torch.Size(public.shape):
+        if shared is None:
             return []
         weights = mixing.weights[row, -mixing.public_sources.shape[1] :]
-        truth = int(mixing.public_sources[row, weights.argmax()])
+        truth = int(public_truth(claim, secret)[row, weights.argmax()])
         panels = (
-            ("public image in it", public.pixels(slice(truth, truth + 1))[0], False),
+            (
+                "larger public image, of which a patch is in it" if claim.larger else "public image in it",
+                public.pixels(slice(truth, truth + 1))[0],
+                False,
+            ),
             ("shared", shared, release.shows_private),
             ("found", public.pixels(slice(guess, guess + 1))[0], False),
         )

@@ -13,9 +13,14 @@ from hideseek.score.ground_truth import blocks
 from hideseek.score.metric import Scores
 
 
+def public_truth(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, "m k_public"]:
+    """Give the public images that are in every row, as the claim counts them: these, or what they were cut from."""
+    return of_mixing(secret).public_images(larger=claim.larger)
+
+
 def places(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, "queries k_public"]:
     """Give the place of each of a row's public images in the answer, 1 the likeliest; 0 where it was not kept."""
-    truth = of_mixing(secret).public_sources[claim.rows.long()]
+    truth = public_truth(claim, secret)[claim.rows.long()]
     if not truth.shape[1]:
         raise BadInput("no public images were mixed into this release.")
     found = torch.zeros(truth.shape, dtype=torch.int64)

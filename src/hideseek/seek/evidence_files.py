@@ -96,7 +96,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     hints = typing.get_type_hints(kind)
     for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
         if not hasattr(hint, "dim_str"):  # no tensor
-            values[name] = described[name]
+            if name in described:
+                values[name] = described[name]
             continue
         tensor = values[name] = tensors[f"{number}.{name}"]
         if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes:

@@ -19,14 +19,13 @@ def without_public(release: EncodedRelease, *, cut: bool = False) -> Refusal | N
         return None
     if count > len(public):
         return Refusal(Reason.TOO_FEW_PUBLIC_IMAGES, {"given": len(public), "wanted": count})
-    smaller = any(given < wanted for given, wanted in zip(public.shape, release.encoded.shape, strict=True))
-    if smaller or (not cut and public.shape != release.encoded.shape):
-        facts: dict[str, int | str] = {
-            "given": describe_shape(public.shape),
-            "wanted": describe_shape(release.encoded.shape),
-        }
+    given, wanted = public.shape, release.encoded.shape
+    if given == wanted:
+        return None
+    if given[0] != wanted[0] or given[1] < wanted[1] or given[2] < wanted[2]:
+        facts: dict[str, int | str] = {"given": describe_shape(given), "wanted": describe_shape(wanted)}
         return Refusal(Reason.PUBLIC_IMAGES_OF_OTHER_SIZE, facts)
-    return None
+    return None if cut else Refusal(Reason.LARGER_PUBLIC_IMAGES, {"given": describe_shape(given)})
 
 
 def too_small(release: EncodedRelease) -> Refusal | None:

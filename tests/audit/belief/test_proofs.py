@@ -7,7 +7,7 @@ import torch
 
 from clocks import VirtualClock
 from hideseek.audit.belief import proofs
-from hideseek.audit.belief.proofs import prove
+from hideseek.audit.belief.proofs import proof_size, prove
 from hideseek.audit.question import Question
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -23,13 +23,14 @@ def faces() -> Samples:
     return normalise(load("faces").take(torch.arange(0, 160, 4)), "channel")
 
 
-def question(faces: Samples, scheme: str) -> Question:
+def question(faces: Samples, scheme: str, rounds: int = 10) -> Question:
     def like(address: str) -> Samples:
         loaded = load(address, size=faces.shape[1:], channels=1, labelled=False)
         return normalise(loaded, faces.normalisation)
 
     mixes = ENCODERS[scheme].mixes_public
-    return Question(faces, {scheme: ENCODERS[scheme]}, like("patches:photos?each=1") if mixes else None, like("photos"))
+    public = like("patches:photos?each=1") if mixes else None
+    return Question(faces, {scheme: ENCODERS[scheme]}, public, like("photos"), rounds)
 
 
 def test_an_attack_that_works_passes_and_one_that_does_not_is_caught(faces: Samples) -> None:
@@ -50,6 +51,14 @@ def test_an_attack_that_finds_images_in_noise_is_caught(faces: Samples, monkeypa
     assert any(figure.decisive and figure.beats for figure in noise.figures)
 
 
+@pytest.mark.parametrize(("audited", "planted"), [(1, 1), (7, 7), (50, 20)])
+def test_a_weak_case_has_the_rounds_that_are_audited_up_to_twenty(faces: Samples, audited: int, planted: int) -> None:
+    asked = question(faces, "mixup", audited)
+    weak_case, _ = prove(Look(), Mixup(), asked, seeded(0), VirtualClock()).proofs
+    assert weak_case.case == WeakCase("mixup", 40, planted)
+    assert proof_size(Mixup(), asked).items == 40 * max(planted, 10)  # noise has ten rounds at least
+
+
 CASES = [
     (attack, scheme)
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "singularized-mixup")
@@ -64,9 +73,29 @@ def test_every_attack_can_be_believed_on_faces(attack: str, scheme: str, faces: 
     """The noise proof may err in 0.5 % of cases; the seed is fixed. Who restores signs needs faces to learn from."""
     told: Attack = ATTACKS[attack]  # type: ignore[type-arg]
     asked = question(faces, scheme)
+    if attack in ("mixup-public", "braverman"):  # which need the very patches
+        asked = replace(asked, public_known="patches")
     if attack == "demask":
         others = load("faces").take(torch.arange(160)[torch.arange(160) % 4 > 0])
         asked = replace(asked, own=normalise(others, faces.normalisation))
     found = prove(told, ENCODERS[scheme], asked, seeded(1), VirtualClock())
     assert [proof.passed for proof in found.proofs] == [True, True], found.proofs
     assert found.unit is not None
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("attack", "scheme"),
+    [
+        *((name, "instahide-inside") for name in ("mixup-pairs", "average-known", "average-search")),
+        *((name, "instahide-cross") for name in ("mixup-pairs", "average-known", "braverman", "public-search")),
+    ],
+)
+def test_under_a_mask_few_rounds_are_enough_for_a_weak_case(
+    attack: str, scheme: str, rounds: int, faces: Samples
+) -> None:
+    found = prove(ATTACKS[attack], ENCODERS[scheme], question(faces, scheme, rounds), seeded(1), VirtualClock())
+    assert [proof.passed for proof in found.proofs] == [True, True], found.proofs
+    case = found.proofs[0].case
+    assert case is not None
+    assert (case.mechanism, case.rounds) in {("instahide", rounds), ("pair-instahide", rounds)}

@@ -9,12 +9,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from hideseek.audit.findings.figures import LEVEL, broke, conclusive, decisive_metrics, figures, harm
+from hideseek.audit.findings.figures import LEVEL, broke, conclusive, decisive_metrics, figures, harm, outcome_of
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.records.result import Figure, Harm, Range
+from hideseek.records.result import Figure, Harm, Outcome, Range
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import _p_value
 from hideseek.score.judge import judge
@@ -144,3 +144,16 @@ def test_too_few_images_conclude_nothing() -> None:
     assert conclusive((FIGURE,))
     assert not conclusive((replace(FIGURE, harm=Harm.NOTHING),))
     assert not conclusive(())
+
+
+def test_what_breaks_and_what_leaks() -> None:
+    """One figure that breaks is enough; one that beats no baseline counts for nothing, however bad it would be."""
+    missed = replace(FIGURE, harm=Harm.RECOVERED, beats=False)
+    wanted = {harm: Outcome.BROKEN if harm.breaks else Outcome.LEAKS for harm in Harm if harm is not Harm.NOTHING}
+    assert {harm: outcome_of((missed, replace(FIGURE, harm=harm))) for harm in wanted} == wanted
+    assert [harm.value for harm, outcome in wanted.items() if outcome is Outcome.BROKEN] == [
+        "re-identified",
+        "images recovered",
+    ]
+    assert outcome_of((FIGURE, replace(FIGURE, harm=Harm.REIDENTIFIED))) is Outcome.BROKEN
+    assert outcome_of((missed,)) is outcome_of(()) is Outcome.RESISTED

@@ -1,10 +1,11 @@
 """Sharing out the time of an audit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hideseek.audit.planning.budget import Step, allocate
-from hideseek.errors import BadInput
 from hideseek.records.result import StepKey, StepKind
 
 HIDE, ACCURACY = StepKey(StepKind.HIDE, "a"), StepKey(StepKind.ACCURACY)
@@ -16,7 +17,7 @@ def attack(name: str, fixed: float, least: float, full: float) -> Step:
 
 def steps(seed: int) -> list[Step]:
     generator = np.random.default_rng(seed)
-    made = [Step(HIDE, 0.5), Step(ACCURACY, 1.0, 3.0, 90.0)]
+    made = [Step(HIDE, 0.5, must=True), Step(ACCURACY, 1.0, 3.0, 90.0, must=True)]
     for number in range(8):
         fixed, least, more = generator.exponential([2.0, 3.0, 40.0])
         made.append(attack(str(number), fixed, least, least + more))
@@ -27,7 +28,7 @@ def steps(seed: int) -> list[Step]:
 def test_what_is_planned_fits_the_budget(seed: int) -> None:
     whole = steps(seed)
     for budget in np.geomspace(10, 2000, 30):
-        shared = allocate(whole, budget)
+        shared = allocate(whole, budget, budget / 4)
         assert [step.key for step in shared] == [step.key for step in whole]
         assert sum(step.expected for step in shared) <= budget * (1 + 1e-9)
         kept = [step for step in shared if not step.left_out]
@@ -47,23 +48,29 @@ def test_more_time_leaves_nothing_out_that_less_time_had() -> None:
         before = kept
 
 
-def test_training_takes_what_attacks_leave_or_a_quarter() -> None:
-    whole = [Step(ACCURACY, 0, 1, 100), attack("x", 0, 1, 40)]
-    assert [step.expected for step in allocate(whole, 100)] == pytest.approx([60, 40])
-    assert [step.expected for step in allocate(whole, 42)] == pytest.approx([1 + 10.5, 42 - 11.5])
-    assert [step.expected for step in allocate(whole, 300)] == [100, 40]
+def test_training_takes_what_attacks_leave_or_what_is_reserved() -> None:
+    whole = [Step(ACCURACY, 0, 1, 100, must=True), attack("x", 0, 1, 40)]
+    assert [step.expected for step in allocate(whole, 100, 25)] == pytest.approx([60, 40])
+    assert [step.expected for step in allocate(whole, 42, 10.5)] == pytest.approx([1 + 10.5, 42 - 11.5])
+    assert [step.expected for step in allocate(whole, 300, 75)] == [100, 40]
 
 
-def test_the_costliest_is_left_out_first() -> None:
-    whole = [Step(HIDE, 1), attack("x", 0, 2, 9), attack("y", 0, 7, 9)]
+def test_later_looks_are_left_out_first_then_the_costliest() -> None:
+    whole = [Step(HIDE, 1, must=True), attack("x", 0, 2, 9), attack("y", 0, 7, 9)]
     assert [step.left_out for step in allocate(whole, 9)] == [False, False, True]
+    again = replace(attack("z", 0, 1, 4), again=True)
+    assert [step.left_out for step in allocate([*whole, again], 10.5)] == [False, False, False, True]
+    assert [step.left_out for step in allocate([*whole, again], 11)] == [False, False, False, False]
 
 
-def test_a_budget_too_small_for_anything_says_the_least_that_works() -> None:
-    whole = [Step(HIDE, 1), attack("x", 1, 2, 9), attack("y", 0, 70, 90)]
-    with pytest.raises(
-        BadInput, match=r"a budget of 3.0 s is too small .* least that works is 4.4 s; give a larger budget"
-    ):
-        allocate(whole, 3)
-    assert not allocate(whole, 5)[1].left_out  # and it does
-    assert allocate([whole[0]], 0.5)  # no attack applies: there is nothing to be too small for
+@pytest.mark.parametrize("left", [-50.0, 0.0, 3.0])
+def test_what_must_be_done_is_done_with_its_least_settings(left: float) -> None:
+    whole = [Step(HIDE, 1, must=True), replace(attack("x", 1, 2, 9), must=True), attack("y", 0, 1, 90)]
+    shared = allocate(whole, left)
+    assert [(step.left_out, step.expected) for step in shared] == [(False, 1), (False, 3), (True, 0)]
+
+
+def test_proofs_are_a_part_of_what_a_step_takes() -> None:
+    step = replace(attack("x", 1, 2, 9), proof=4)
+    assert (step.smallest, step.expected) == (7, 14)
+    assert allocate([step], 6)[0].left_out

@@ -12,17 +12,19 @@ CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean Factor Analysis with Applic
 CHALLENGE = "InstaHide challenge"
 SINGULARIZED = "Singularized Mixup, Algorithm 1, Theorems 4.1 and 4.2"
 LUO = "Luo et al.: Fusion-denoising attack on InstaHide with data augmentation, AAAI 2022"
+QUERIES = ("mixes training images into every query", "measured: studies/queries.py")
 LABELS = ("labels show the classes", "hideseek")
 
 # A configuration, its rounds, and every statement that must be made: words of it, and how its citation begins.
 STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
-    (Mixup(), 1, [("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"), LABELS]),
+    (Mixup(), 1, [("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"), QUERIES, LABELS]),
     (
         Mixup(k=3),
         10,
         [
             ("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"),
             ("in 30 rows, which are 10 times as many equations", f"{INSTAHIDE}, §2.1; hideseek, mixup-pairs"),
+            QUERIES,
             LABELS,
         ],
     ),
@@ -35,11 +37,11 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             LABELS,
         ],
     ),
-    (InstaHide(k=4), 1, [("Broken in 2020", CARLINI), ("cryptographic generator", CHALLENGE), LABELS]),
+    (InstaHide(k=4), 1, [("Broken in 2020", CARLINI), ("cryptographic generator", CHALLENGE), QUERIES, LABELS]),
     (
         InstaHide(k=4),
         10,
-        [("Broken in 2020", CARLINI), ("in 40 rows", CARLINI), ("cryptographic generator", CHALLENGE), LABELS],
+        [("Broken in 2020", CARLINI), ("in 40 rows", CARLINI), ("cryptographic generator", CHALLENGE), QUERIES, LABELS],
     ),
     (
         InstaHide(k=6, k_private=2),
@@ -49,16 +51,17 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("line graph", TWO),
             ("larger k is no defence", CHEN),
             ("cryptographic generator", CHALLENGE),
+            QUERIES,
             LABELS,
         ],
     ),
     (
         PairInstaHide(),
         1,
-        [("Broken in 2020", CARLINI), ("line graph", TWO), ("cryptographic generator", CHALLENGE), LABELS],
+        [("Broken in 2020", CARLINI), ("line graph", TWO), ("cryptographic generator", CHALLENGE), QUERIES, LABELS],
     ),
     (Laplace(), 1, [("averages out", f"{INSTAHIDE}, §5.2 b")]),
-    (SingularizedMixup(), 1, [("no finite (ε, δ)", SINGULARIZED), ("Theorem 4.1", SINGULARIZED), LABELS]),
+    (SingularizedMixup(), 1, [("no finite (ε, δ)", SINGULARIZED), ("Theorem 4.1", SINGULARIZED), QUERIES, LABELS]),
     (
         SingularizedMixup(),
         7,
@@ -66,6 +69,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("no finite (ε, δ)", SINGULARIZED),
             ("Theorem 4.1", SINGULARIZED),
             ("7 releases of an image add up", SINGULARIZED),
+            QUERIES,
             LABELS,
         ],
     ),
@@ -76,6 +80,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("Broken in 2020", CARLINI),
             ("cryptographic generator", CHALLENGE),
             ("breaks the linear system, not attacks that compare and fuse", LUO),
+            QUERIES,
             LABELS,
         ],
     ),
@@ -87,7 +92,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
 def test_every_statement_is_made_with_its_source(
     scheme: RecipeEncoder, rounds: int, expected: list[tuple[str, str]]
 ) -> None:
-    said = scheme.known(rounds, labelled=True)
+    said = scheme.known(rounds, labelled=True, of_bytes=False)
     assert len(said) == len(expected)
     for known, (words, citation) in zip(said, expected, strict=True):
         assert words in known.statement
@@ -102,5 +107,28 @@ def test_no_mechanism_is_left_out() -> None:
 
 @pytest.mark.parametrize("scheme", [Mixup(), InstaHide(), SingularizedMixup()])
 def test_labels_show_nothing_where_there_are_none(scheme: RecipeEncoder) -> None:
-    labelled, not_labelled = (scheme.known(3, labelled=labelled) for labelled in (True, False))
-    assert labelled[:-1] == not_labelled
+    labelled, not_labelled = (scheme.known(3, labelled=each, of_bytes=True) for each in (True, False))
+    assert labelled[: len(not_labelled)] == not_labelled
+    assert LABELS[0] in labelled[len(not_labelled)].statement
+
+
+@pytest.mark.parametrize(
+    ("scheme", "words"),
+    [
+        (Mixup(k=2), "about one solution: one row gives both its images away."),
+        (InstaHide(k=2), "about one solution, under a mask too: one row gives both its images away."),
+        (PairInstaHide(), "about one solution, under a mask too: one row gives both its images away."),
+        (InstaHide(k=4), "where all but two images of a row are known, a pixel has about one solution, under a mask"),
+        (SingularizedMixup(), None),  # noise that is no byte
+        (Laplace(), None),
+        (Augmented(Mixup(k=2)), None),  # moved images are no bytes any more
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_exact_rows_of_bytes_with_labels_give_images_away(scheme: RecipeEncoder, words: str | None) -> None:
+    said = scheme.known(1, labelled=True, of_bytes=True)
+    assert said[: -1 if words else None] == scheme.known(1, labelled=True, of_bytes=False)
+    assert [each for each in said if "bytes" in each.statement] == ([said[-1]] if words else [])
+    if words:
+        assert words in said[-1].statement
+        assert said[-1].citation.startswith("measured: benchmarks/byte_solutions.py")

@@ -6,7 +6,7 @@ import toys
 from hideseek.chance import seeded
 from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
 from hideseek.hide.encoders.singularized_mixup import spread
-from hideseek.records import ChangeKind, Encoder
+from hideseek.records import ChangeKind, Encoder, MixingEncoder
 
 IMAGES = toys.images(40, stored=False)
 
@@ -15,13 +15,24 @@ def weak(scheme: Encoder) -> list[Encoder]:
     return list(scheme.weak_cases(IMAGES, seeded(0)))
 
 
-def test_weak_cases_mix_two_images_under_a_mask_and_without() -> None:
-    masked = InstaHide(k=2, largest=0.9, private_share=0.0)
-    with_public = InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
-    assert weak(InstaHide(k=4)) == weak(PairInstaHide()) == [masked, Mixup(k=2)]
-    assert weak(InstaHide(k=4, k_private=2)) == [with_public, Mixup(k=2, k_private=1)]
+def test_weak_cases_mix_two_images_under_the_mask_that_the_scheme_has() -> None:
+    """Beside public images, there are two private ones in a row of the second case: rows of one round share them."""
+    masked = [InstaHide(k=2, largest=0.9, private_share=0.0), PairInstaHide(alpha=0.05)]
+    assert weak(InstaHide(k=4)) == weak(PairInstaHide()) == weak(Augmented(InstaHide())) == masked
+    first, second = weak(InstaHide(k=4, k_private=2))
+    assert first == InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+    assert second == InstaHide(k=3, k_private=2, largest=0.9, private_share=0.9)
     assert weak(Mixup(k=6)) == weak(Augmented(Mixup(k=4))) == [Mixup(k=2)]
-    assert weak(Mixup(k=6, k_private=3)) == [Mixup(k=2, k_private=1)]
+    assert weak(Mixup(k=6, k_private=3)) == [Mixup(k=2, k_private=1), Mixup(k=3, k_private=2)]
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_weak_case_has_a_mask_where_the_scheme_has_one(name: str) -> None:
+    scheme = ENCODERS[name]
+    cases = [each for each in weak(scheme) if isinstance(each, MixingEncoder)]
+    assert cases
+    assert {each.masked for each in cases} == {scheme.masked}
+    assert {each.mixes_public for each in cases} == {scheme.mixes_public}
 
 
 def test_weak_cases_have_hardly_any_noise() -> None:

@@ -5,11 +5,14 @@ import pytest
 import torch
 
 import toys
-from hideseek.chance import secure
+from hideseek.chance import secure, seeded
+from hideseek.data import load, normalise
 from hideseek.errors import BadInput
-from hideseek.hide import Augmented, InstaHide, Laplace, Mixup
-from hideseek.hide.mixing.queries import joined
+from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, RecipeEncoder
+from hideseek.hide.mixing.queries import about_pool, hide_queries, joined
 from hideseek.records import Samples
+from hideseek.score.judge import judge
+from hideseek.seek.rows.mixup_pairs import MixupPairs
 
 
 def test_a_query_is_an_image_with_partners_from_the_pool() -> None:
@@ -60,6 +63,48 @@ def test_noise_alone_needs_no_pool() -> None:
 def test_moved_queries() -> None:
     encoded = Augmented().queries(toys.images(8), None, secure())(toys.images(3, seed=1))
     assert encoded.shape == (3, 3, 7, 5)
+
+
+@pytest.mark.parametrize("scheme", [Mixup(k=3), InstaHide(k=4, k_private=2)], ids=["mixup", "instahide"])
+def test_what_the_server_sees_is_what_its_truth_says(scheme: RecipeEncoder) -> None:
+    """Every row is its query with partners from the pool and the public images, by the plain equations."""
+    queries, pool, public = (toys.images(count, seed=count) for count in (7, 5, 9))
+    used = public if scheme.mixes_public else None
+    release, secret = hide_queries(scheme, queries, pool, used, seeded(1), times=4)
+    rows, _ = toys.mixture(secret, used)
+    np.testing.assert_allclose(release.encoded.images.numpy(), rows, atol=1e-5)
+    assert release.encoded.labels.shape == (28, 0)
+    assert (release.rounds, release.public) == (2, used)
+    np.testing.assert_allclose(secret.private.pixels()[:5], pool.pixels())
+    np.testing.assert_allclose(secret.private.pixels()[5:], queries.pixels())
+    assert secret.sources[:, 0].tolist() == [5 + query for _ in range(4) for query in range(7)]
+    assert (secret.sources[:, 1:] < 5).all()
+    known = secret.reveal(release, ("made_for",))
+    assert known.made_for is not None
+    assert known.made_for.equal(secret.sources[:, 0])
+
+
+def test_the_truth_about_the_pool_alone() -> None:
+    _, secret = hide_queries(Mixup(k=3), toys.images(7), toys.images(5, seed=1), None, seeded(1), times=4)
+    truth = about_pool(secret, 5)
+    assert len(truth.private) == 5
+    rows = torch.arange(truth.items)
+    assert truth.holds(rows).equal(secret.sources[:, 1:])
+    assert truth.shares(rows).equal(secret.weights[:, 1:])
+
+
+def test_queries_give_the_pool_away() -> None:
+    """Forty queries, ten encodings each: nearly every one of thirty photographs that they were mixed with is found."""
+    photos = normalise(load("photos", channels=1).take(torch.arange(0, 3900, 39)), "channel")
+    pool, queries = photos.take(slice(0, 30)), photos.take(slice(30, 70))
+    release, secret = hide_queries(Mixup(k=2), queries, pool, None, seeded(1), times=10)
+    evidence = MixupPairs().seek(release, seeded(2))
+    (found,) = judge(evidence, about_pool(secret, 30), seeded(3), ("recovered",)).scores
+    assert float(found.values.nan_to_num().sum()) >= 20
+    assert found.beats
+    noise = MixupPairs().seek(release.as_noise(seeded(4)), seeded(2))
+    (chance,) = judge(noise, about_pool(secret, 30), seeded(3), ("recovered",)).scores
+    assert not chance.beats
 
 
 def test_joined_keeps_bytes_and_values() -> None:

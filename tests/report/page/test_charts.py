@@ -61,6 +61,14 @@ def test_schemes_lie_at_their_accuracy_and_in_their_band(tmp_path: Path, width: 
     assert all(below[0] == pytest.approx(above[0] + above[1]) for above, below in pairwise(bands))
 
 
+def test_what_breaks_and_what_leaks_have_bands_of_their_own_and_what_is_open_a_dashed_ring(tmp_path: Path) -> None:
+    drawing = _drawn(trade_off_chart(sample(tmp_path), "one", 760))
+    kinds = [each.get("class") for each in _parts(drawing, "rect", "band")]  # from images recovered down
+    assert kinds == ["band broken"] * 2 + ["band leaks"] * 4 + ["band resisted"]
+    points = {each.get("data-scheme"): each.get("class") for each in drawing.iter("circle")}
+    assert (points["mixup"], points[NASTY]) == ("point", "point ring open")
+
+
 @pytest.mark.parametrize("width", [328, 760])
 def test_labels_of_equal_schemes_do_not_meet_or_leave(tmp_path: Path, width: int) -> None:
     result = sample(tmp_path)

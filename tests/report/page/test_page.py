@@ -155,6 +155,15 @@ def test_a_page_of_little_is_a_page_too(tmp_path: Path) -> None:
         assert "nothing is known" in text
 
 
+def test_who_breaks_it_and_what_would_have_been_shown_is_said(text: str) -> None:
+    said = " ".join(_Tags(text).text.split())
+    assert "Broken by an attacker who also has candidate images; nothing is found by one who sees only what" in said
+    least = "fitted-ssim ≥ 0.35, 0.31 by mean image; auc ≥ 0.56, 0.50 by chance."
+    assert f"The smallest effects that it would have shown: {least}" in said
+    assert "not applicableweaker ones: broken" in said  # in two lines
+    assert "resisted1 not tried" in said
+
+
 def test_the_word_is_never_used(text: str) -> None:
     assert not re.search(r"\bsafe", _Tags(text).text)
     for outcome in Outcome:

@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,6 +11,7 @@ from hideseek.hide import InstaHide, Mixup
 from hideseek.records import Attribution, EncodedRelease, Evidence, MixingEncoder, Reason, Refused
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.run import run
+from hideseek.seek.signals.encoding_tests import one_against_the_rest, statistics
 from releases import noise_like, photos
 
 
@@ -77,6 +79,27 @@ def test_images_with_most_rows_are_chosen_and_no_more_rows_than_asked_for() -> N
         assert evidence.remarks["rows"] == [30, 30]
 
 
+def test_the_tests_are_of_some_images_and_the_guesses_of_all() -> None:
+    release = released(InstaHide(), rounds=10)
+    evidence = run(Distinguish(tested=4, tests=2, locations=1), release, seeded(0))
+    (claim,) = evidence.claims
+    assert isinstance(claim, Attribution)
+    assert len(claim.candidates) == 40
+    assert len(evidence.remarks["tested"]) == len(evidence.remarks["whole against others"]) == 4
+    assert evidence.remarks["whole, tests"] == 4 * 4
+    whole = one_against_the_rest(*values_of(release, evidence))
+    np.testing.assert_allclose(np.array(evidence.remarks["whole against others"])[:, :3], whole, rtol=0.01)
+
+
+def values_of(release: EncodedRelease, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """The statistics of the rows of the images that were tested, and whose they are."""
+    assert release.made_for is not None
+    tested = torch.tensor(evidence.remarks["tested"])
+    rows = torch.isin(release.made_for, tested)
+    owners = (release.made_for[rows][:, None] == tested).int().argmax(1)
+    return statistics(release.encoded.pixels()[rows], torch.empty(0, dtype=torch.int64)).numpy(), owners.numpy()
+
+
 def test_what_cannot_be_told_apart_is_refused() -> None:
     few, enough = released(InstaHide(), rounds=3), released(InstaHide(), rounds=8)
     assert few.made_for is not None
@@ -93,3 +116,5 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
         Distinguish(images=1)
     with pytest.raises(BadInput, match="locations"):
         Distinguish(locations=-1)
+    with pytest.raises(BadInput, match="a test takes"):
+        Distinguish(tested=1)

@@ -12,17 +12,10 @@ from hideseek.records import EncodedRelease, MixingEncoder, Reason, Reconstructi
 from hideseek.seek.rows.linear_inversion import LinearInversion, pixel_range
 from hideseek.seek.run import run
 from hideseek.seek.systems import linear_system
-from hideseek.seek.systems.image_prior import Prior, prior_of
+from hideseek.seek.systems.image_prior import prior_of
 from hideseek.similarity import correlation, snr
+from linear_systems import covariance_of, dense, released
 from toys import images
-
-
-def released(
-    scheme: MixingEncoder, private: Samples, public: Samples | None = None, rounds: int = 1, seed: int = 1
-) -> EncodedRelease:
-    """A release whose weights and places are known."""
-    release, secret = scheme.hide(private, public, seeded(seed), rounds)
-    return replace(release, weights=secret.weights, sources=secret.sources)
 
 
 def guessed(attack: LinearInversion, release: EncodedRelease) -> torch.Tensor:
@@ -31,16 +24,6 @@ def guessed(attack: LinearInversion, release: EncodedRelease) -> torch.Tensor:
     assert claim.of == "images"
     assert claim.about.tolist() == list(range(len(release.encoded) // release.rounds))
     return claim.images
-
-
-def dense(release: EncodedRelease) -> np.ndarray:
-    """W, entry by entry."""
-    assert release.weights is not None
-    assert release.sources is not None
-    matrix = np.zeros((len(release.encoded), len(release.encoded) // release.rounds))
-    for (row, place), source in np.ndenumerate(release.sources.numpy()):
-        matrix[row, source] += float(release.weights[row, place])
-    return matrix
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -178,14 +161,6 @@ def test_wiener_undoes_what_has_no_noise() -> None:
     private, own = images(40, stored=False), images(60, stored=False, seed=1)
     release = replace(released(Mixup(k=3), private, rounds=2), own=own)
     assert float((guessed(LinearInversion(prior="public"), release) - private.pixels()).abs().max()) < 1e-3
-
-
-def covariance_of(prior: Prior) -> np.ndarray:
-    basis = prior.pixels(np.eye(len(prior.mean)))
-    np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-12)
-    np.testing.assert_allclose(prior.components(basis), np.eye(len(basis)), atol=1e-12)
-    covariance: np.ndarray = basis.T @ np.diag(prior.variances) @ basis
-    return covariance
 
 
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-4])

@@ -12,7 +12,8 @@ from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.matching import one_to_one
 from hideseek.score.membership import auc
 from hideseek.seek import run
-from hideseek.seek.rows.mixup_pairs import MixupPairs
+from hideseek.seek.rows.mixup_pairs import MixupPairs, _average, _grow
+from hideseek.seek.signals.links import RowClasses
 from releases import noise_like, photos
 
 
@@ -51,16 +52,18 @@ def test_mixed_images_come_back(steps: int) -> None:
 
 
 def test_noise_has_no_pairs_and_no_images() -> None:
+    """Without labels: with them, pairs are told by their classes (tests/seek/signals/test_links.py)."""
     private, _ = photos("channel")
     release, secret = Mixup(k=4).hide(private.take(slice(0, 30)), None, seeded(1), rounds=30)
-    images, links = claims(replace(release, encoded=noise_like(release.encoded)), MixupPairs())
+    noise = Samples(noise_like(release.encoded).pixels(), torch.empty(len(release.encoded), 0))
+    images, links = claims(replace(release, encoded=noise), MixupPairs())
     assert likeness(images, secret).mean().abs() < 0.1
     # 50 rows × 899 others, about 30,000 pairs without and 15,000 with a common image: the AUC of chance scatters by
     # 0.003, and rows that are used again by a little more
     assert told_apart(links, secret) == pytest.approx(0.5, abs=0.02)
 
 
-def test_under_a_mask_absolute_values_are_grouped_and_averaged() -> None:
+def test_under_a_mask_squares_are_grouped_and_averaged() -> None:
     """Groups tell more of |x| than the mean of all |rows| does, and rows with common images are told from others."""
     private, _ = photos("channel")
     release, secret = InstaHide(k=2).hide(private.take(slice(0, 30)), None, seeded(1), rounds=20)
@@ -71,6 +74,18 @@ def test_under_a_mask_absolute_values_are_grouped_and_averaged() -> None:
     middle = replace(images, images=rows.mean(0).expand(len(images.images), -1, -1, -1))
     assert likeness(images, absolute).mean() > likeness(middle, absolute).mean() + 0.2
     assert told_apart(links, secret) > 0.6
+
+
+def test_members_of_a_group_have_its_class_and_count_by_its_weight() -> None:
+    unit = torch.ones(4, 1)
+    labels = torch.tensor([[0.7, 0.3], [0.0, 1.0], [0.6, 0.4], [1.0, 0.0]])
+    classes = RowClasses(2 * (labels > 0).float(), labels, torch.ones(2))
+    members, _ = _grow(unit, classes, torch.tensor([0, 1]), 4, 0.5)
+    assert {*members[0].tolist()} == {0, 2, 3, -1}  # the first class is the heaviest of row 0
+    assert {*members[1].tolist()} == {1, 0, 2, -1}
+    rows = torch.tensor([[1.0], [10.0], [100.0], [0.0]])
+    average = _average(rows, torch.tensor([[2, 0, -1]]), torch.tensor([[0.6, 0.2, 0.0]]))
+    assert average.item() == pytest.approx((0.6 * 100 + 0.2 * 1) / 0.8)
 
 
 def test_groups_that_cannot_be_are_refused() -> None:

@@ -11,6 +11,8 @@ from hideseek.hide import InstaHide, Mixup
 from hideseek.records import EncodedRelease, PublicImagesFound, Reason, Refused
 from hideseek.seek import run
 from hideseek.seek.networks.learned_search import Learned
+from hideseek.seek.rows.braverman import Braverman
+from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.signals.patches import cut
 from hideseek.seek.signals.ssim_search import Ssim
@@ -62,6 +64,11 @@ def test_patches_are_found_in_whole_images() -> None:
     release, secret = Mixup(k=3, k_private=1).hide(own, patches, seeded(3), rounds=5)
     claim = search(replace(release, public=public), PublicSearch(rows=30, top=5))
     assert hits(claim, secret.public_sources, 1) > 0.5  # by chance, 1 in 200
+    assert claim.larger
+    for attack in (MixupPublic(), Braverman()):
+        with pytest.raises(Refused, match="needs the very public images that were mixed in") as error:
+            run(attack, replace(release, public=public), seeded(1))
+        assert error.value.refusal.reason is Reason.LARGER_PUBLIC_IMAGES
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -7,16 +7,9 @@ from sklearn.covariance import ledoit_wolf
 
 from hideseek.data import load, normalise
 from hideseek.records import Samples
-from hideseek.seek.systems.image_prior import Prior, prior_of
+from hideseek.seek.systems.image_prior import prior_of
+from linear_systems import covariance_of
 from toys import images
-
-
-def covariance_of(prior: Prior) -> np.ndarray:
-    basis = prior.pixels(np.eye(len(prior.mean)))
-    np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-12)
-    np.testing.assert_allclose(prior.components(basis), np.eye(len(basis)), atol=1e-12)
-    covariance: np.ndarray = basis.T @ np.diag(prior.variances) @ basis
-    return covariance
 
 
 def test_the_prior_against_ledoit_and_wolf() -> None:

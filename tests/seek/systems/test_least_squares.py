@@ -1,34 +1,13 @@
 """Three ways to solve a ridge regression, against the formula."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hideseek.chance import seeded
 from hideseek.hide import Mixup
-from hideseek.records import EncodedRelease, MixingEncoder, Samples
 from hideseek.seek.systems import least_squares
+from linear_systems import dense, released
 from toys import images
-
-
-def released(
-    scheme: MixingEncoder, private: Samples, public: Samples | None = None, rounds: int = 1, seed: int = 1
-) -> EncodedRelease:
-    """A release whose weights and places are known."""
-    release, secret = scheme.hide(private, public, seeded(seed), rounds)
-    return replace(release, weights=secret.weights, sources=secret.sources)
-
-
-def dense(release: EncodedRelease) -> np.ndarray:
-    """W, entry by entry."""
-    assert release.weights is not None
-    assert release.sources is not None
-    matrix = np.zeros((len(release.encoded), len(release.encoded) // release.rounds))
-    for (row, place), source in np.ndenumerate(release.sources.numpy()):
-        matrix[row, source] += float(release.weights[row, place])
-    return matrix
 
 
 @pytest.mark.parametrize(("k", "rounds"), [(2, 1), (3, 1), (2, 3)])

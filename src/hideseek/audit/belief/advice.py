@@ -1,16 +1,27 @@
-"""What to change where a scheme is broken: the attack that did most harm is run again on each change, and measured."""
+"""What to change where a scheme is broken or leaks: the worst attack is run again on each change, and measured."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
+from hideseek.audit.findings.verdicts import worst_first
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Question
-from hideseek.audit.threats import given_to
+from hideseek.audit.threats import THREATS, given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Change, Encoder
 from hideseek.records.result import Advice, AttackResult, Failure, FailureKind, Figure, Outcome
 from hideseek.seek import refusal, settings
+
+
+def to_repair(results: Sequence[AttackResult]) -> AttackResult | None:
+    """Give the attack that advice is about: of those that broke it, the weakest attacker's; else the worst leak."""
+    ranked = worst_first(results)
+    broke = [each for each in ranked if each.outcome is Outcome.BROKEN]
+    if broke:
+        names = [threat.name for threat in THREATS]
+        return min(broke, key=lambda each: names.index(each.threat))
+    return next((each for each in ranked if each.outcome is Outcome.LEAKS), None)
 
 
 def advise(
@@ -44,14 +55,14 @@ def _measured(
 ) -> Advice:
     """Attack what would be shared after a change; where the attack does not apply to it any more, say so."""
     release, secret = scheme.hide(question.private, question.public_for(scheme), chance, rounds)
-    release, secret = replace(release, own=question.own), question.with_others(secret)
+    release, secret = question.seen(release, question.own), question.with_others(secret)
     refused = refusal(planned.attack, given_to(planned.attack, release, secret))
     if refused is not None:
         return Advice(change, worst.attack, None, refusal=refused)
     result = run_attack(planned, release, secret, (), chance, clock)
     before = clearest(worst)
     after = next((each for each in result.figures if before and _same(each, before)), None)
-    if result.outcome not in (Outcome.BROKEN, Outcome.RESISTED) or before is None or after is None:
+    if result.outcome not in (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED) or before is None or after is None:
         return Advice(change, worst.attack, None, failure=result.failure or Failure(FailureKind.NOTHING_JUDGED))
     resisted = result.outcome is Outcome.RESISTED
     if resisted and settings(planned.attack) != worst.settings:  # it may have resisted less time alone

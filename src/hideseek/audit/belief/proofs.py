@@ -1,6 +1,6 @@
 """Whether an attack can be believed: it must break a weak case that was made for it, and be at chance on noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hideseek.audit.findings.attacks import failure_of, run_and_judge
@@ -16,7 +16,9 @@ from hideseek.records.secret import Secret
 from hideseek.seek import refusal
 from hideseek.seek.run import NotFinite
 
-IMAGES, PUBLIC, OWN, ROUNDS = 48, 300, 2000, 10  # of a weak case
+IMAGES, PUBLIC, OWN = 48, 300, 2000  # of a weak case
+MOST_ROUNDS = 20  # of a weak case, however many are audited: whoever needs more of them is not believed
+NOISE_ROUNDS = 10  # of noise, however few are audited: rows enough to err on, and to time the attack by
 WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
 LONGEST = 90.0  # seconds, after which a proof is given up
 STRICT = 5  # times less often than a verdict may a proof on noise err: it would withhold a good attack
@@ -31,41 +33,51 @@ class Belief:
 
 
 def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Randomness, clock: Clock) -> Belief:
-    """Try an attack on a weak case made of some of the private images, and on noise in its place."""
+    """Try an attack on a weak case made of some of the private images, and on noise in its place.
+
+    The weak case has the rounds that are audited, and the mask that the scheme has: an attack that takes more rounds
+    than there are, or rows without a mask, would be believed for what it cannot do here.
+    """
     images = _some(question.private, IMAGES, chance)
     public = question.public_for(scheme)
     public = None if public is None else _some(public, PUBLIC, chance)
     own = None if question.own is None else _some(question.own, OWN, chance)
     belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
-    for weak in scheme.weak_cases(images, chance):
-        release, secret = weak.hide(images, public, chance, ROUNDS)
+    rounds = min(question.rounds, MOST_ROUNDS)
+
+    def shared(weak: Encoder, rounds: int) -> tuple[Release, Secret]:
+        release, secret = weak.hide(images, public, chance, rounds)
         secret = question.with_others(secret)
-        given = given_to(attack, replace(release, own=own), secret)
+        return given_to(attack, question.seen(release, own), secret), secret
+
+    for weak in scheme.weak_cases(images, chance):
+        given, secret = shared(weak, rounds)
         if refusal(attack, given) is None:
-            belief = _on_weak_case(attack, weak, given, secret, chance, clock)
+            case = WeakCase(weak.mechanism, len(secret.private), rounds)
+            belief = _on_weak_case(attack, case, given, secret, chance, clock)
             if belief.proofs[0].passed:
-                noise, unit = _on_noise(attack, given, secret, chance, clock)
+                longer = shared(weak, NOISE_ROUNDS) if rounds < NOISE_ROUNDS else (given, secret)
+                noise, unit = _on_noise(attack, *longer, chance, clock)
                 units = [each for each in (belief.unit, unit) if each is not None]
                 return Belief((*belief.proofs, noise), min(units, default=None))
     return belief
 
 
 def proof_size(scheme: Encoder, question: Question) -> Task:
-    """Tell how large a weak case is, for planning."""
+    """Tell how large a weak case is at most, for planning."""
     public, own = question.public_for(scheme), question.own
     return scheme.planned_size(
         question.private.take(slice(0, IMAGES)),
-        None if public is None else public.take(slice(0, PUBLIC)),
+        None if public is None else question.known_of(public.take(slice(0, PUBLIC))),
         None if own is None else own.take(slice(0, OWN)),
-        ROUNDS,
+        max(NOISE_ROUNDS, min(question.rounds, MOST_ROUNDS)),
     )
 
 
 def _on_weak_case(
-    attack: Attack[Any], weak: Encoder, release: Release, secret: Secret, chance: Randomness, clock: Clock
+    attack: Attack[Any], case: WeakCase, release: Release, secret: Secret, chance: Randomness, clock: Clock
 ) -> Belief:
     """Run an attack on a weak case; its time there tells what a unit of its work takes."""
-    case = WeakCase(weak.mechanism, len(secret.private), ROUNDS)
     fitted = attack.within(WORK, release.size())
     try:
         evidence, found = run_and_judge(
@@ -87,7 +99,7 @@ def _on_noise(
 ) -> tuple[Proof, float | None]:
     """Put noise in the place of what was shared: all that an attack then finds, it did not find in the images."""
     fitted = attack.within(WORK, release.size())
-    limits: dict[str, Any] = {"allowed": LONGEST, "attacks": STRICT, "metrics": decisive_metrics()}
+    limits: dict[str, Any] = {"allowed": LONGEST, "tests": STRICT, "metrics": decisive_metrics()}
     try:
         evidence, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
     except NotFinite as error:

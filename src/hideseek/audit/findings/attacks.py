@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hideseek.audit.findings.exhibits import exhibits
-from hideseek.audit.findings.figures import broke, conclusive, figures, harm
+from hideseek.audit.findings.figures import conclusive, figures, harm, outcome_of
 from hideseek.audit.planning.clock import Clock, OutOfTime
 from hideseek.audit.threats import given_to, threat_of
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Attack, Evidence, Release
+from hideseek.records import Attack, Evidence, Refused, Release
 from hideseek.records.result import AttackResult, Failure, FailureKind, Figure, Harm, Outcome, Proof
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
@@ -22,12 +22,15 @@ from hideseek.seek import describe, run, settings
 
 @dataclasses.dataclass(frozen=True)
 class PlannedAttack:
-    """An attack by its name, the seconds after which it is stopped, and how many attacks there are on its scheme."""
+    """An attack by its name, the seconds after which it is stopped, and what its level is corrected for."""
 
     name: str
     attack: Attack[Any]
     allowed: float
-    attacks: int
+    tests: int = 1
+    """Attacks on all schemes of the audit together."""
+    look: int = 0
+    """How often it was run before."""
 
     def result(self, release: Release, outcome: Outcome, **known: Any) -> AttackResult:
         """Give a result of this attack on a release; what is not known otherwise is empty."""
@@ -54,13 +57,16 @@ def run_and_judge(
     clock: Clock,
     *,
     allowed: float,
-    attacks: int = 1,
+    tests: int = 1,
+    look: int = 0,
     metrics: Sequence[str] | None = None,
 ) -> tuple[Evidence, tuple[Figure, ...]]:
-    """Run an attack within some seconds, and score what it claims; `attacks` is how many may err together."""
+    """Run an attack within some seconds of work, and score what it claims; `tests` is how many may err together."""
+    started = clock.now()
     with clock.limit(allowed):
         evidence = run(attack, release, chance)
-    return evidence, figures(judge(evidence, secret, chance, metrics), attacks)
+    evidence = dataclasses.replace(evidence, seconds=clock.now() - started)
+    return evidence, figures(judge(evidence, secret, chance, metrics), tests, look)
 
 
 def run_attack(
@@ -73,14 +79,17 @@ def run_attack(
     pictures: Path | None = None,
     name: str = "",
 ) -> AttackResult:
-    """Run an attack, and say what came of it; whatever it raises, that it failed is a result too.
+    """Run an attack, and say what came of it: that it failed, or was stopped and so not tried, is a result too.
 
     Where `pictures` names a folder, what was found is drawn there, in files that begin with `name`.
     """
     given = given_to(planned.attack, release, secret)
+    failed = next((proof.failure for proof in proofs if not proof.passed), None)
+    if failed is not None and failed.kind is FailureKind.TIME_LIMIT:
+        return planned.result(given, Outcome.NOT_TRIED, proofs=proofs, failure=failed)
     if not all(proof.passed for proof in proofs):
         return planned.result(given, Outcome.WITHHELD, proofs=proofs)
-    limits: dict[str, Any] = {"allowed": planned.allowed, "attacks": planned.attacks}
+    limits: dict[str, Any] = {"allowed": planned.allowed, "tests": planned.tests, "look": planned.look}
     try:
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
@@ -90,8 +99,9 @@ def run_attack(
     except Exception as error:
         if isinstance(error.__cause__, OSError):
             raise
-        return planned.result(given, Outcome.FAILED, proofs=proofs, failure=failure_of(error, planned.allowed))
-    outcome, failure = Outcome.BROKEN if broke(found) else Outcome.RESISTED, None
+        outcome = Outcome.NOT_TRIED if isinstance(error, OutOfTime) else Outcome.FAILED
+        return planned.result(given, outcome, proofs=proofs, failure=failure_of(error, planned.allowed))
+    outcome, failure = outcome_of(found), None
     if not conclusive(found):
         outcome = Outcome.FAILED
         failure = Failure(FailureKind.TOO_FEW_IMAGES if found else FailureKind.NOTHING_JUDGED)
@@ -114,10 +124,12 @@ def failure_of(error: Exception, allowed: float) -> Failure:
     """Say why an attack failed.
 
     >>> failure_of(ValueError("shapes"), 5.0)
-    Failure(kind=<FailureKind.ERROR: 'error'>, text='ValueError: shapes', seconds=None)
+    Failure(kind=<FailureKind.ERROR: 'error'>, text='ValueError: shapes', seconds=None, refusal=None)
     """
     if isinstance(error, OutOfTime):
         return Failure(FailureKind.TIME_LIMIT, seconds=allowed)
+    if isinstance(error, Refused):
+        return Failure(FailureKind.REFUSED, refusal=error.refusal)
     if isinstance(error, BadInput):
         return Failure(FailureKind.REFUSED, str(error))
     return Failure(FailureKind.ERROR, f"{type(error).__name__}: {error}")

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from hideseek.records.result import Figure, Harm, Range
+from hideseek.records.result import Figure, Harm, Outcome, Range
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
 
-LEVEL = 0.025  # the chance to call a scheme broken that is not: one end of a 95 % interval, over all its attacks
+LEVEL = 0.025  # the chance to err in a headline: one end of a 95 % interval, over all attacks on all schemes
 
 
 def decisive_metrics() -> list[str]:
@@ -15,14 +15,15 @@ def decisive_metrics() -> list[str]:
     return [name for rules in CLAIMS.values() for name in rules.decisive]
 
 
-def figures(judgement: Judgement, attacks: int) -> tuple[Figure, ...]:
+def figures(judgement: Judgement, tests: int, look: int = 0) -> tuple[Figure, ...]:
     """Write scores down; a decisive one beats its baseline if its p-value is below the corrected level.
 
-    Bonferroni: with `attacks` attacks on a scheme and d decisive figures in this one, each may err with a chance of
-    2.5 % / (attacks · d), so that all together err with 2.5 %.
+    Bonferroni: with `tests` attacks on all schemes of an audit and d decisive figures in this one, each may err with a
+    chance of 2.5 % / (tests · d · 2^(look + 1)), so that all together err with 2.5 %. `look` counts how often the
+    attack was run before: ½ + ¼ + … = 1, however often that is.
     """
     decisive = sum(_harm(score) is not Harm.NOTHING for score in judgement.scores)
-    level = LEVEL / (max(1, attacks) * max(1, decisive))
+    level = LEVEL / (max(1, tests) * max(1, decisive) * 2 ** (look + 1))
     return tuple(_figure(score, level) for score in judgement.scores)
 
 
@@ -49,6 +50,7 @@ def _figure(score: Score, level: float) -> Figure:
         harm=harm,
         beats=score.beats and (significant or harm is Harm.NOTHING),
         notes=score.notes,
+        given=metric.needs,
     )
 
 
@@ -65,6 +67,14 @@ def harm(found: Sequence[Figure]) -> Harm:
 def broke(found: Sequence[Figure]) -> bool:
     """Tell whether a decisive figure beats its baseline."""
     return harm(found) is not Harm.NOTHING
+
+
+def outcome_of(found: Sequence[Figure]) -> Outcome:
+    """Say what decisive figures come to: broken by a harm that breaks, else a leak, else resisted."""
+    worst = harm(found)
+    if worst is Harm.NOTHING:
+        return Outcome.RESISTED
+    return Outcome.BROKEN if worst.breaks else Outcome.LEAKS
 
 
 def conclusive(found: Sequence[Figure]) -> bool:

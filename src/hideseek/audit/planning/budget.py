@@ -1,23 +1,27 @@
-"""Allocating the time of an audit to its steps."""
+"""Allocating the time that is left of an audit to the steps that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hideseek.errors import BadInput
 from hideseek.records.result import StepKey, StepKind
-from hideseek.report.sentences import duration
 
 QUARTER = 0.25  # of the budget, for training, where attacks could use all of it
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the audit, in seconds of this machine; what may be scaled lies between `least` and `full`."""
+    """A step of the audit, in seconds of work on this machine; what may be scaled lies between `least` and `full`."""
 
     key: StepKey
     fixed: float = 0.0
     least: float = 0.0
     full: float = 0.0
+    must: bool = False
+    """Whether it is taken in any case, with its least settings where there is no time for more."""
+    again: bool = False
+    """Whether it is the second look of an attack, or a later one."""
+    proof: float = 0.0
+    """Seconds of the proofs of its attack, where these are not done yet."""
     share: float = 1.0
     """Of what lies between least and full."""
     left_out: bool = False
@@ -30,19 +34,20 @@ class Step:
     @property
     def expected(self) -> float:
         """Seconds in all."""
-        return 0.0 if self.left_out else self.fixed + self.scaled
+        return 0.0 if self.left_out else self.proof + self.fixed + self.scaled
 
     @property
     def smallest(self) -> float:
         """Seconds that it takes at least."""
-        return self.fixed + self.least
+        return self.proof + self.fixed + self.least
 
 
-def allocate(steps: Sequence[Step], budget: float) -> tuple[Step, ...]:
-    """Give every attack as much time as any other may have, so that all fit the budget: none is cut that needs less.
+def allocate(steps: Sequence[Step], left: float, reserve: float = 0.0) -> tuple[Step, ...]:
+    """Give every attack as much of the time left as any other may have: none is cut that needs less.
 
-    Where even the least is too much, the costliest steps are left out, one after another. Training takes what attacks
-    leave, or a quarter of the budget where they leave less: what leaks is the first question.
+    Where even the least is too much, what need not be is left out: later looks first, then the costliest, one after
+    another. Training takes what attacks leave, or the `reserve` where they leave less: what leaks is the first
+    question.
 
     >>> def attack(name, *seconds): return Step(StepKey(StepKind.ATTACK, "a", name), *seconds)
     >>> [round(step.expected) for step in allocate([attack("x", 1, 1, 2), attack("y", 1, 1, 90)], 10)]
@@ -51,18 +56,16 @@ def allocate(steps: Sequence[Step], budget: float) -> tuple[Step, ...]:
     [False, True]
     """
     kept = list(steps)
-    while sum(step.smallest for step in kept) > budget:
-        optional = [step for step in kept if step.key.kind is not StepKind.HIDE]
+    while sum(step.smallest for step in kept) > left:
+        optional = [step for step in kept if not step.must]
         if not optional:
             break
-        kept.remove(max(optional, key=lambda step: step.smallest))
-    if not any(step.key.kind is StepKind.ATTACK for step in kept):
-        _refuse(steps, budget)
-    spare = max(0.0, budget - sum(step.smallest for step in kept))
+        kept.remove(max(optional, key=lambda step: (step.again, step.smallest)))
+    spare = max(0.0, left - sum(step.smallest for step in kept))
     trainings = [step for step in kept if step.key.kind is StepKind.ACCURACY]
     others = [step for step in kept if step.key.kind is not StepKind.ACCURACY]
     training = sum(step.full - step.least for step in trainings)
-    to_train = min(training, spare, max(spare - sum(step.full - step.least for step in others), QUARTER * budget))
+    to_train = min(training, spare, max(spare - sum(step.full - step.least for step in others), reserve))
     cap = _cap(others, spare - to_train)
     keys = {step.key for step in kept}
 
@@ -86,14 +89,3 @@ def _cap(steps: Sequence[Step], spare: float) -> float:
 
 def _ratio(given: float, wanted: float) -> float:
     return min(1.0, given / wanted) if wanted else 1.0
-
-
-def _refuse(steps: Sequence[Step], budget: float) -> None:
-    """Say the least that works: hiding, and the cheapest attack; nothing where no attack applies anyway."""
-    attacks = [step.smallest for step in steps if step.key.kind is StepKind.ATTACK]
-    if attacks:
-        needed = sum(step.fixed for step in steps if step.key.kind is StepKind.HIDE) + min(attacks)
-        raise BadInput(
-            f"a budget of {duration(budget)} is too small for anything: the least that works is"
-            f" {duration(1.1 * needed)}; give a larger budget, or fewer images."
-        )

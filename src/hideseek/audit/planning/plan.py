@@ -1,11 +1,12 @@
-"""What an audit will do, and what each step is expected to take."""
+"""What an audit will do, and what each step is expected to take: a forecast, revised after every step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hideseek.audit.belief.proofs import WORK, proof_size
-from hideseek.audit.planning.budget import Step, allocate
+from hideseek.audit.planning.budget import QUARTER, Step, allocate
+from hideseek.audit.planning.order import in_order
 from hideseek.audit.question import Question
 from hideseek.audit.threats import given_to
 from hideseek.audit.utility import epoch_seconds
@@ -21,65 +22,97 @@ HIDING = 1500  # multiplications a pixel: encoding, hashing, writing, reading
 JUDGING = (1.0, 300_000)  # seconds, and multiplications a private pixel: metrics, baselines, resamples
 FEW = 8  # images that a scheme is tried on, to see which attacks apply
 CHANGES = 2  # that are measured where a scheme is broken
+WALL_FACTOR = 4.0  # times the budget may an audit last: beside two busy processes on two cores it lasts about twice
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps, why some attacks do not apply, and the seconds of a unit of work."""
+    """All steps in their order, why some attacks do not apply, and the seconds of a unit of work."""
 
     steps: tuple[Step, ...]
     refused: Mapping[StepKey, Refusal]
     unit: float
+    budget: float
     epochs: int = 0
     """That a training takes if it is not shortened."""
 
     def step(self, key: StepKey) -> Step | None:
-        """Give a step, unless it was left out."""
+        """Give a step, unless there is no time for it."""
         return next((step for step in self.steps if step.key == key and not step.left_out), None)
 
     @property
     def expected(self) -> float:
-        """Seconds that the audit is expected to take."""
+        """Seconds of work that the audit is expected to take."""
         return sum(step.expected for step in self.steps)
+
+    @property
+    def least(self) -> float:
+        """Seconds of work that it takes at least: what is done in any case, with the least settings."""
+        return sum(step.smallest for step in self.steps if step.must)
+
+    @property
+    def wall_limit(self) -> float:
+        """Seconds after which attacks are stopped, however busy the machine is with other things."""
+        return WALL_FACTOR * max(self.budget, self.least)
+
+    @property
+    def tests(self) -> int:
+        """Count the attacks on all schemes together that may err."""
+        return sum(step.key.kind is StepKind.ATTACK for step in self.steps)
 
 
 def make_plan(question: Question) -> Plan:
-    """Expect what everything takes, and allocate the budget; refuse one that is too small for anything."""
+    """Expect what everything takes, and allocate the budget."""
     unit = unit_seconds()
-    steps: list[Step] = []
+    hiding, attacks, advice, training = [], [], [], []
     refused: dict[StepKey, Refusal] = {}
-    proved: set[tuple[str, str]] = set()
     epochs = 0
     if question.learning is not None:
         each = [epoch_seconds(question.learning, scheme) for scheme in (None, *question.trainable.values())]
         epochs = automatic(len(question.learning.train)).epochs
-        steps.append(Step(StepKey(StepKind.ACCURACY), 1.0, sum(each), epochs * sum(each)))
+        training.append(Step(StepKey(StepKind.ACCURACY), 1.0, sum(each), epochs * sum(each), must=True))
     for name, scheme in question.schemes.items():
-        attacks, not_here = _attacks(name, scheme, question, unit, proved)
+        apply, not_here = _attacks(name, scheme, question, unit)
         refused |= not_here
+        attacks += apply
         pixels = question.rounds * question.private.images.numel()
-        steps.append(Step(StepKey(StepKind.HIDE, name), 0.1 + HIDING * pixels * unit))
-        steps += attacks
-        if attacks:
-            usual = sum(attack.full for attack in attacks) / len(attacks)
+        hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + HIDING * pixels * unit, must=True))
+        if apply:
+            usual = sum(attack.full for attack in apply) / len(apply)
             judging = CHANGES * _judging(question, unit)
-            steps.append(Step(StepKey(StepKind.ADVICE, name), judging, full=CHANGES * usual))
-    return Plan(allocate(steps, question.budget), refused, unit, epochs)
+            advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=CHANGES * usual))
+    ordered = proved_once(in_order(attacks, question.attacks), question)
+    steps = allocate([*hiding, *ordered, *training, *advice], question.budget, QUARTER * question.budget)
+    return Plan(steps, refused, unit, question.budget, epochs)
 
 
 def planned_task(scheme: Encoder, question: Question) -> Task:
     """Tell how large the release of a scheme will be."""
-    return scheme.planned_size(question.private, question.public_for(scheme), question.own, question.rounds)
+    public = question.known_of(question.public_for(scheme))
+    return scheme.planned_size(question.private, public, question.own, question.rounds)
 
 
-def _attacks(
-    name: str, scheme: Encoder, question: Question, unit: float, proved: set[tuple[str, str]]
-) -> tuple[list[Step], dict[StepKey, Refusal]]:
-    """Tell what the attacks that apply take, and why others do not; a weak case is made once for like schemes."""
+def proof_of(key: StepKey, question: Question) -> tuple[str, str]:
+    """Name the proofs of an attack: schemes that have the same weak case share them."""
+    return key.attack, question.schemes[key.scheme].weak_kind
+
+
+def proved_once(steps: Sequence[Step], question: Question, proved: Sequence[tuple[str, str]] = ()) -> list[Step]:
+    """Count proofs in the first step that needs them, and not where they are done."""
+    done, once = set(proved), []
+    for step in steps:
+        proof = proof_of(step.key, question)
+        once.append(replace(step, proof=0.0) if proof in done else step)
+        done.add(proof)
+    return once
+
+
+def _attacks(name: str, scheme: Encoder, question: Question, unit: float) -> tuple[list[Step], dict[StepKey, Refusal]]:
+    """Tell what the attacks that apply take, and why others do not."""
     task, proof = planned_task(scheme, question), proof_size(scheme, question)
     few = question.private.take(slice(0, max(FEW, 2 * task.images_per_item)))
     release, secret = scheme.hide(few, question.public_for(scheme), seeded(0), question.rounds)
-    release = replace(release, own=question.own)
+    release = question.seen(release, question.own)
     steps, refused = [], {}
     for attack_name, attack in question.attacks.items():
         key = StepKey(StepKind.ATTACK, name, attack_name)
@@ -88,12 +121,9 @@ def _attacks(
             refused[key] = reason
             continue
         tried = attack.within(WORK, proof).work(proof)
-        once = 0.0
-        if (attack_name, scheme.weak_kind) not in proved:
-            once = 1.0 + 2 * (UNKNOWN[0] if tried is None else unit * tried)
-        proved.add((attack_name, scheme.weak_kind))
+        proving = 1.0 + 2 * (UNKNOWN[0] if tried is None else unit * tried)
         least, full = _seconds(attack, task, unit)
-        steps.append(Step(key, once + _judging(question, unit), min(least, full), full))
+        steps.append(Step(key, _judging(question, unit), min(least, full), full, proof=proving))
     return steps, refused
 
 

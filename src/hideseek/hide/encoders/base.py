@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -36,6 +36,13 @@ from hideseek.records.secret import Secret
 LABELS: Final = Known(
     "Mixed labels show the classes in a row and, wherever these differ, the weights.", "hideseek, docs/threat-model.md"
 )
+QUERIES: Final = Known(
+    "Hidden inference mixes training images into every query: the server that answers tells them from other candidate"
+    " images, under a mask too, and recovers them where there is neither mask nor noise. Take public images as partners"
+    " of queries.",
+    "measured: studies/queries.py, studies/results/queries-cpu.md",
+)
+BYTES = "measured: benchmarks/byte_solutions.py, benchmarks/results/byte_solutions.json"
 
 
 class RecipeEncoder(MixingEncoder):
@@ -44,6 +51,9 @@ class RecipeEncoder(MixingEncoder):
     A mechanism says how many images are in a row, writes the recipe and names its weak cases; the rest is done here,
     unless the mechanism has more to say.
     """
+
+    exact: ClassVar[bool] = False
+    """Whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
 
     @property
     def masked(self) -> bool:
@@ -71,9 +81,8 @@ class RecipeEncoder(MixingEncoder):
         batch = follow(recipe, private, public, chance)
         used = public if self.mixes_public else None
         release = EncodedRelease(batch.encoded, recipe.scheme, used, rounds, seed=chance.seed)
-        return release, MixingSecret(
-            private, recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms
-        )
+        truth = (recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms)
+        return release, MixingSecret(private, *truth, used.cut_from.places if used and used.cut_from else None)
 
     def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> "RecipeEncoder":
         """Give the encoder with all filled in that it estimates from the private images."""
@@ -103,21 +112,39 @@ class RecipeEncoder(MixingEncoder):
     ) -> Task:
         """Tell how large the release of some images will be."""
         per_row = self.images_per_row
+        used = public if per_row.public else None
+        larger = used is not None and used.shape != private.shape
         return Task(
             items=len(private) * rounds,
             images=len(private),
             pixels=math.prod(private.shape),
-            public=len(public) if public is not None and per_row.public else 0,
+            public=0 if used is None else len(used),
+            public_pixels=math.prod(used.shape) if used is not None and larger else 0,
             own=0 if own is None else len(own),
             images_per_item=sum(per_row),
             masked=self.masked,
             channels=private.shape[0],
         )
 
-    def known(self, rounds: int, *, labelled: bool) -> tuple[Known, ...]:
-        """Say what is published of the mechanism in this configuration, and what labels show."""
-        several = sum(self.images_per_row) > 1
-        return (*self.published(rounds), *([LABELS] if labelled and several else []))
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
+        """Say what is published of the mechanism in this configuration, and what queries, labels and bytes show."""
+        known = [*self.published(rounds)]
+        if self.images_per_row.private > 1:
+            known.append(QUERIES)
+        if labelled and sum(self.images_per_row) > 1:
+            known.append(LABELS)
+            if of_bytes and self.exact:
+                known.append(self._bytes())
+        return tuple(known)
+
+    def _bytes(self) -> Known:
+        """Say what exact sums of bytes with known weights give away."""
+        mask = ", under a mask too" if self.masked else ""
+        if sum(self.images_per_row) == 2:
+            shown = f"a pixel of one row has about one solution{mask}: one row gives both its images away"
+        else:
+            shown = f"where all but two images of a row are known, a pixel has about one solution{mask}"
+        return Known(f"Images are bytes, rows are exact to 32 bits and labels show the weights: {shown}.", BYTES)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Give what is published of the mechanism in this configuration."""

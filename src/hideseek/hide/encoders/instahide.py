@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.hide.encoders.mixup import Mixup
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -24,16 +24,21 @@ USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 class MaskedEncoder(RecipeEncoder):
     """What InstaHide and its variant have in common: the mask, and what is known of it."""
 
+    exact: ClassVar = True
+
     @property
     def masked(self) -> bool:
         """Tell that signs are flipped at random."""
         return True
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images under a mask, and without one."""
-        private = 1 if self.mixes_public else None
-        yield InstaHide(k=2, k_private=private, largest=0.9, private_share=0.0)
-        yield Mixup(k=2, k_private=private)
+        """Mix two images under a mask; then nearly one, or two private ones, which rows of one round share, too."""
+        if self.mixes_public:
+            yield InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+            yield InstaHide(k=3, k_private=2, largest=0.9, private_share=0.9)
+        else:
+            yield InstaHide(k=2, largest=0.9, private_share=0.0)
+            yield PairInstaHide(alpha=0.05)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say how InstaHide was broken, and what of that applies."""

@@ -10,6 +10,7 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.mixing.recipe import Noise, Recipe
+from hideseek.hide.mixing.signal import signal_and_rest
 from hideseek.records import Change, ChangeKind, Effective, Encoder, ImagesPerRow, Known, Release, RowNoise, Samples
 from hideseek.records.secret import Secret
 
@@ -78,11 +79,10 @@ class Laplace(RecipeEncoder, mechanism="laplace"):
         yield change, replace(self, alpha=alpha, scale=None)
 
     def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
-        """Measure the size of the noise."""
-        if self.scale is None:
-            return ()
-        meaning = "the mean size of the noise, in mean sizes of a pixel"
-        return (Effective("alpha", self.alpha, self.scale / mean_size(secret.private), meaning),)
+        """Measure the size of the noise, E‖x̃ − (1 − α) x‖₁ / E‖x‖₁."""
+        rests = (float(rest.abs().double().mean(1).sum()) for _, rest in signal_and_rest(release, secret))
+        meaning = "the mean size of the noise in the rows, in mean sizes of a pixel"
+        return (Effective("alpha", self.alpha, sum(rests) / secret.items / mean_size(secret.private), meaning),)
 
 
 def mean_size(samples: Samples) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -21,6 +22,8 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     Algorithm 1 of InstaHide, for any k; with fewer than k private images the others are public and carry no label
     (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
     """
+
+    exact: ClassVar = True
 
     k: int = 2
     """How many images are mixed into a row."""
@@ -48,8 +51,10 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
         return Recipe(self, sources, weights, public_sources)
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Mix two images."""
+        """Mix two images; beside public ones, then two private ones, which rows of one round share."""
         yield Mixup(k=2, k_private=1 if self.mixes_public else None)
+        if self.mixes_public:
+            yield Mixup(k=3, k_private=2)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say that rows of one image are found, and what many rounds add."""

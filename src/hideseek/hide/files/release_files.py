@@ -57,9 +57,9 @@ def write_release(
     recipe = checked_recipe(encoder, private, public, chance, rounds)
     pixels = math.prod(private.shape)
     need_space(folder, 4 * len(recipe) * (pixels + private.labels.shape[1]))
-    with SecretWriter(secret, folder, recipe, private) as keeper, new_folder(folder) as partial:
+    used = public if encoder.mixes_public else None
+    with SecretWriter(secret, folder, recipe, private, used) as keeper, new_folder(folder) as partial:
         shards = write_shards(recipe, private, public, chance, partial, keeper, give_away)
-        used = public if encoder.mixes_public else None
         about = {
             "format": FORMAT,
             "scheme": to_json(recipe.scheme),

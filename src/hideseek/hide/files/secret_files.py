@@ -23,8 +23,11 @@ _DIGEST = "0" * 64  # a place for the release's digest, which is known last
 class SecretWriter:
     """Writes a secret piece by piece; where there is no file to write, it does nothing."""
 
-    def __init__(self, path: Path | None, folder: Path, recipe: Recipe, private: Samples) -> None:
+    def __init__(
+        self, path: Path | None, folder: Path, recipe: Recipe, private: Samples, public: Samples | None
+    ) -> None:
         self._path, self._recipe, self._private = path, recipe, private
+        self._cut_from = None if public is None else public.cut_from
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
         if path is None:
@@ -50,6 +53,8 @@ class SecretWriter:
             "public_sources": recipe.public_sources,
             "weights": recipe.weights,
         }
+        if self._cut_from is not None:
+            known["cut_from"] = self._cut_from.places
         shapes = {name: (str(t.dtype).removeprefix("torch."), tuple(t.shape)) for name, t in known.items()}
         if recipe.masked:
             shapes["mask"] = ("uint8", (len(recipe), channels, (height * width + 7) // 8))
@@ -109,7 +114,8 @@ def read_secret(path: Path, release: str) -> MixingSecret:
             tuple(about["classes"]),
             Normalisation(kind["kind"], tuple(kind["mean"]), tuple(kind["std"])),
         )
-        keys = {name: tensors.get(name) for name in ("sources", "public_sources", "weights", "mask", "transforms")}
+        names = ("sources", "public_sources", "weights", "mask", "transforms", "cut_from")
+        keys = {name: tensors.get(name) for name in names}
         secret = MixingSecret(private, **keys)  # type: ignore[arg-type]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         raise BadInput(f"{path} is not a secret that hideseek wrote, or it is damaged.") from None

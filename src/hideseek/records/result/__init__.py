@@ -17,6 +17,7 @@ from hideseek.records.result.audits import (
     StepKey,
     StepKind,
     Threat,
+    weakest,
 )
 from hideseek.records.result.figures import Curve, Figure, Harm, Note, NoteKind, Range
 from hideseek.records.result.schemes import Accuracy, Advice, NoAccuracy, NoAccuracyKind, SchemeResult, Verdict
@@ -52,4 +53,5 @@ __all__ = [
     "Threat",
     "Verdict",
     "WeakCase",
+    "weakest",
 ]

@@ -68,7 +68,7 @@ class FailureKind(StrEnum):
     ERROR = "error"
     """It raised an error: `text`."""
     REFUSED = "refused"
-    """It said what it lacks: `text`."""
+    """It said what it lacks: `refusal`, or `text`."""
     TOO_FEW_IMAGES = "too-few-images"
     """Too few images could be judged for any figure to beat a baseline."""
     NOTHING_JUDGED = "nothing-judged"
@@ -84,6 +84,7 @@ class Failure:
     kind: FailureKind
     text: str = ""
     seconds: float | None = None
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class WeakCase:
 
 @dataclass(frozen=True)
 class Proof:
-    """Whether an attack does what it must before it is believed: break a weak case, be at chance on noise."""
+    """Whether an attack does what it must before it is believed: succeed on a weak case, be at chance on noise."""
 
     kind: Literal["weak case", "noise"]
     passed: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Literal
@@ -22,9 +23,18 @@ class Threat:
     """What he knows, as a list of things."""
     gives: tuple[str, ...] = ()
 
+    def has(self, fields: Iterable[str]) -> bool:
+        """Tell whether this attacker is given all of these fields."""
+        return set(fields) <= set(self.gives)
+
     def covers(self, other: Threat) -> bool:
         """Tell whether this attacker knows all that another one does."""
-        return set(other.gives) <= set(self.gives)
+        return self.has(other.gives)
+
+
+def weakest(threats: Iterable[Threat], fields: Collection[str] = ()) -> Threat | None:
+    """Give the attacker who is given fewest fields, and all of these; None where nobody is."""
+    return min((each for each in threats if each.has(fields)), key=lambda each: len(each.gives), default=None)
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class StepKey:
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of the audit: what it was expected to take, and took, in seconds."""
+    """A step of the audit: what it was expected to take at first, and took, in seconds of work."""
 
     key: StepKey
     expected: float
@@ -78,6 +88,7 @@ class FlagKind(StrEnum):
     EFFECTIVE_VALUE = "effective value"
     FAILED = "failed"
     WITHHELD = "withheld"
+    NOT_TRIED = "not tried"
     WEAKER_BEATS_STRONGER = "weaker beats stronger"
     NOT_SIGNIFICANT = "not significant"
     UNDER_BASELINE = "under its baseline"
@@ -100,6 +111,7 @@ class Provenance:
 
     started: str
     seconds: float
+    """Of this process's own work; what it had to wait for others is not in it."""
     command: str
     versions: dict[str, str]
     commit: str
@@ -109,7 +121,12 @@ class Provenance:
     device: str
     seed: int | None
     budget: float
+    """Seconds of work that were given."""
     settings: dict[str, Any]
+    wall: float = 0.0
+    """Seconds that passed."""
+    wall_limit: float = 0.0
+    """Seconds after which attacks would have been stopped, however busy the machine."""
 
 
 @dataclass(frozen=True)

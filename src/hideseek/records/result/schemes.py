@@ -18,16 +18,28 @@ class Verdict:
 
     threat: str
     outcome: Outcome
+    """NOT_APPLICABLE: no attack that uses what he knows besides applies; what weaker attackers found holds for him."""
     by: str
     """The attack that did most harm, or came nearest; empty where none ran."""
     broke: tuple[str, ...] = ()
-    """The attacks that broke it, the worst first."""
+    """The attacks by which he breaks it, the worst first."""
+    leaked: tuple[str, ...] = ()
+    """The attacks by which it leaks something to him that is no private image, the worst first."""
     resisted: tuple[str, ...] = ()
-    """The attacks that ran and did not."""
+    """The attacks that ran, and by which he finds nothing."""
     missing: tuple[str, ...] = ()
-    """The attacks that failed or were withheld."""
+    """The attacks of his that failed or were withheld."""
+    not_tried: tuple[str, ...] = ()
+    """The attacks of his that there was no time for, or not to their end."""
     seconds: float = 0.0
     """What the attacks took that it resisted."""
+
+    @property
+    def open(self) -> bool:
+        """Tell whether more is to be tried before anything is said: nothing was found, and not all that applies ran."""
+        if self.outcome is Outcome.RESISTED:
+            return bool(self.not_tried)
+        return self.outcome in (Outcome.WITHHELD, Outcome.FAILED, Outcome.NOT_TRIED)
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,6 @@ class NoAccuracyKind(StrEnum):
     ONE_CLASS = "one-class"
     TOO_FEW_IMAGES = "too-few-images"
     UNREADABLE_LABELS = "unreadable-labels"
-    NO_TIME = "no-time"
 
 
 @dataclass(frozen=True)

@@ -65,17 +65,24 @@ def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, rig
 
 def _band(x: float, y: float, width: float, height: float, harm: Harm) -> Markup:
     return Markup(
-        '<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill-opacity="{:.2f}"/>'
-    ).format(x, y, width, height, 0.03 + 0.029 * harm.rank)
+        '<rect class="band {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill-opacity="{:.2f}"/>'
+    ).format(_kind(harm), x, y, width, height, 0.03 + 0.029 * harm.rank)
+
+
+def _kind(harm: Harm) -> str:
+    """Name the outcome of a scheme by the worst that was found."""
+    return "broken" if harm.breaks else "resisted" if harm is Harm.NOTHING else "leaks"
 
 
 def _point(
     scheme: SchemeResult, accuracy: Accuracy, across: Scale, y: float, frame: tuple[float, float]
 ) -> list[Markup]:
-    """Draw a scheme on its line, its name above; a ring where nothing was found."""
+    """Draw a scheme on its line, its name above; a ring where nothing was found, dashed where it is open."""
     found, (left, right) = accuracy.accuracy, frame
     name = shortened(scheme.name, right - left - 12, SIZE)
-    kind = "point ring" if worst_harm(scheme) is Harm.NOTHING else "point"
+    untried = any(verdict.open for verdict in scheme.verdicts)
+    ring = "point ring open" if untried else "point ring"
+    kind = ring if worst_harm(scheme) is Harm.NOTHING else "point"
     at = kept(across(100 * found.mean), name, SIZE, left + 4, right - 4)
     return [
         line(across(100 * found.low), y, across(100 * found.high), y, "whisker"),

@@ -4,28 +4,51 @@ from collections.abc import Sequence
 
 from hideseek.records.refusal import Refusal
 from hideseek.records.release import Contents
-from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof
-from hideseek.report.sentences.findings import NOTHING_JUDGED, found
-from hideseek.report.sentences.numbers import counted, duration, sentence
+from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof, Threat
+from hideseek.report.ranking import finder, findings
+from hideseek.report.sentences.findings import NOTHING_JUDGED, found, worst_finding
+from hideseek.report.sentences.numbers import cost, counted, duration, sentence
 
 GIVEN = {
+    "candidates": "a gallery of candidate images",
     "made_for": "which image each row was made for",
     "sources": "which images are in each row",
     "weights": "the weights",
 }
 """What an attacker knows who is given a field; the name of any other field is written with spaces."""
+WHO = {Outcome.BROKEN: "by", Outcome.LEAKS: "to"}
 
 
 def attack(result: AttackResult, images: int) -> str:
     """Say what became of an attack on the release of so many private images."""
     if result.outcome is Outcome.NOT_APPLICABLE:
         return refusal(result.refusal) if result.refusal else "It does not apply."
-    if result.outcome is Outcome.FAILED:
+    if result.outcome in (Outcome.FAILED, Outcome.NOT_TRIED):
         return failure(result.failure) if result.failure else "It did not run to its end."
     if result.outcome is Outcome.WITHHELD:
         missed = [proof(each) for each in result.proofs if not each.passed]
         return " ".join(missed) or "It did not pass its proofs."
     return found(result.figures, images)
+
+
+def by_whom(result: AttackResult, threats: Sequence[Threat]) -> str:
+    """Say who makes the worst finding of an attack, where that takes more than the attack does; else nothing."""
+    able = finder(result, threats)
+    if able is None or able.name == result.threat or result.outcome not in WHO:
+        return ""
+    runs = next((threat for threat in threats if threat.name == result.threat), None)
+    said = f"{result.outcome} {WHO[result.outcome]} an attacker who {able.title}"
+    if runs is not None:
+        said += f"; {'it leaks to one' if findings(result, runs) else 'nothing is found by one'} who {runs.title}"
+    return sentence(said)
+
+
+def worst(scheme: str, result: AttackResult, images: int, threats: Sequence[Threat]) -> str:
+    """Say the worst that was found in a scheme, by whom, by which attack, and what that took."""
+    able = finder(result, threats)
+    who = f" {WHO[result.outcome]} an attacker who {able.title}" if able and result.outcome in WHO else ""
+    finding = worst_finding(result.figures, images) or result.harm.value
+    return f"{scheme}: {result.outcome}{who}; {result.attack} ({cost(result.seconds, result.memory)}): {finding}."
 
 
 def refusal(refused: Refusal) -> str:
@@ -54,13 +77,13 @@ def failure(failed: Failure) -> str:
             after=f" after {took}, all that the budget gave it" if took else " when its time was over",
             needs=f", and it needs {took} at least" if took else "",
             error=f" ({failed.text})" if failed.text else "",
-            text=failed.text or "it lacks something",
+            text=failed.text or (str(failed.refusal) if failed.refusal else "it lacks something"),
         )
     )
 
 
 def proof(proved: Proof) -> str:
-    """Say whether an attack breaks a weak case, or is at chance on noise."""
+    """Say whether an attack succeeds on a weak case, and is at chance on noise."""
     images = proved.case.images if proved.case else max((each.found.images for each in proved.figures), default=0)
     said = failure(proved.failure) if proved.failure else found(proved.figures, images)
     if proved.kind == "noise":
@@ -75,7 +98,9 @@ def proof(proved: Proof) -> str:
     case = f"a weak case{_case(proved)}"
     if proved.failure:
         return f"On {case} it could not be run. {said}"
-    return f"It {'breaks' if proved.passed else 'does not break'} {case}. {said}"
+    if proved.passed:
+        return f"It succeeds on {case}. {said}"
+    return f"It does not succeed on {case}: it may need more rounds. {said}"
 
 
 def _case(proved: Proof) -> str:
@@ -89,12 +114,13 @@ def _case(proved: Proof) -> str:
 def knew(contents: Contents, given: Sequence[str]) -> str:
     """Say what an attacker knew: what was shared, and the withheld fields that he was given.
 
-    >>> knew(Contents("encoding", 3200, True, 400), ("made_for", "device_ids"))
-    '3,200 encodings with labels, the scheme, 400 public images, which image each row was made for, device ids.'
+    >>> knew(Contents("encoding", 3200, True, 400), ("weights", "device_ids"))
+    '3,200 encodings with labels, the scheme, the very 400 public images mixed in, the weights, device ids.'
     """
     parts = [f"{counted(contents.items, contents.item)}{' with labels' if contents.labelled else ''}", "the scheme"]
     if contents.public:
-        parts.append(counted(contents.public, "public image"))
+        larger = f"{counted(contents.public, 'larger public image')}, of which patches were mixed in"
+        parts.append(larger if contents.larger else f"the very {counted(contents.public, 'public image')} mixed in")
     if contents.own:
         parts.append(f"{counted(contents.own, 'image')} of the attacker's own")
     parts += [GIVEN.get(field, field.replace("_", " ")) for field in given]

@@ -54,6 +54,22 @@ def _filled(figure: Figure, images: int) -> str:
     return PLACES.sub(lambda place: values[place[1]], figure.finding)
 
 
+def smallest(figures: Sequence[Figure], most: int | None = None) -> str:
+    """Say the smallest effects that figures would have shown which beat nothing, the worst harm first; may be empty."""
+    missed = [figure for figure in figures if figure.decisive and not figure.beats and figure.smallest is not None]
+    missed.sort(key=lambda figure: -figure.harm.rank)
+    firsts = {figure.metric: figure for figure in reversed(missed)}
+    return "; ".join([_least(figure) for figure in missed if firsts[figure.metric] is figure][:most])
+
+
+def _least(figure: Figure) -> str:
+    """Write the least value that would have beaten the baseline, and the baseline."""
+    baseline, name = figure.baselines.get(figure.best_baseline), figure.best_baseline
+    beside = "" if baseline is None else f", {number(baseline, figure.unit)} by {name}"
+    least = number(figure.smallest or 0.0, figure.unit)
+    return f"{figure.metric} {'≥' if figure.higher_is_better else '≤'} {least}{beside}"
+
+
 def _beside(figure: Figure) -> str:
     """Put a figure beside its baseline: metric value (low to high), baseline value."""
     baseline = figure.baselines.get(figure.best_baseline)

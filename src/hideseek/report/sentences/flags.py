@@ -23,9 +23,12 @@ FLAGS = {
     FlagKind.NOTHING_LEARNT: (
         "Even vanilla training is no better than guessing, so the accuracy that hiding costs is not known."
     ),
-    FlagKind.EFFECTIVE_VALUE: "{name} is stated as {stated} and comes to {effective}: {meaning}.",
-    FlagKind.FAILED: "{attacks} did not run to the end, so what there is to find is not known.",
+    FlagKind.EFFECTIVE_VALUE: "{name} is stated as {stated} and is {effective} in what is shared: {meaning}.",
+    FlagKind.FAILED: "{attacks} failed or could not be judged, so what there is to find is not known.",
     FlagKind.WITHHELD: "{attacks} did not pass the proofs, so what there is to find is not known.",
+    FlagKind.NOT_TRIED: (
+        "No time for {attacks}, or not to the end, so what there is to find is open: give the audit more time."
+    ),
     FlagKind.WEAKER_BEATS_STRONGER: (
         "{weaker} knows less than {attack} and beats it ({metric} {more} against {found}): what an attacker can do who"
         " knows more is understated."
@@ -42,7 +45,7 @@ FLAGS = {
 """The facts that each kind needs are the names in its sentence; report/checks.py gives them."""
 NUMBERS = ("found", "more", "baseline")  # facts that are in the unit of a figure
 PARAMETERS = ("stated", "effective")
-TOGETHER = (FlagKind.FAILED, FlagKind.WITHHELD)  # flags of one scheme that are told in one sentence
+TOGETHER = (FlagKind.FAILED, FlagKind.WITHHELD, FlagKind.NOT_TRIED)  # flags of one scheme that are told in one sentence
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Numbers, times, sizes and lists, as people read them."""
+"""Numbers, times, sizes, lists and sentences, as people read them."""
 
 import json
 import math
@@ -142,3 +142,8 @@ def sentence(text: str) -> str:
     """
     text = f"{text[:1].upper()}{text[1:]}"
     return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+def joined(*sentences: str) -> str:
+    """Put sentences one after another; some may be empty."""
+    return " ".join(filter(None, sentences))

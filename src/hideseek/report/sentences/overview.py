@@ -1,30 +1,38 @@
-"""An audit as a whole: its verdict in one sentence, its images, its attackers, its steps."""
+"""An audit as a whole: what its words mean, its images, its attackers, its steps."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
 from hideseek.records.result import (
-    AttackResult,
     DatasetSummary,
     NoAccuracy,
     NoAccuracyKind,
     Outcome,
-    Result,
-    SchemeResult,
     StepKey,
     StepKind,
     Threat,
 )
-from hideseek.report.ranking import breaking, is_judged
-from hideseek.report.sentences.findings import worst_finding
 from hideseek.report.sentences.numbers import counted, sentence
 
 OUTCOMES = {
-    Outcome.BROKEN: "An attack found more than a baseline that ignores the release.",
-    Outcome.RESISTED: "The attacks ran and did not, at this budget. Others may.",
+    Outcome.BROKEN: (
+        "Private images come back, or are picked from a gallery, better than by any baseline that ignores the release."
+    ),
+    Outcome.LEAKS: (
+        "No private image came back. Something about rows, keys, labels, likeness or public images did, better than by"
+        " any such baseline."
+    ),
+    Outcome.RESISTED: (
+        "These attacks ran, at this budget, and beat no baseline; each says the smallest effect that it would have"
+        " shown. Others may do better."
+    ),
     Outcome.WITHHELD: "An attack did not pass its own proofs: its result is not believed either way.",
-    Outcome.FAILED: "It did not run to its end. That says nothing of privacy.",
-    Outcome.NOT_APPLICABLE: "There is nothing in this scheme for such an attack to work on.",
+    Outcome.FAILED: "An attack raised an error, or what it found could not be judged. That says nothing of privacy.",
+    Outcome.NOT_TRIED: "There was no time for an attack that applies, or not to its end. The question is open.",
+    Outcome.NOT_APPLICABLE: (
+        "An attack has nothing in this scheme to work on; or no attack uses what an attacker knows besides: then what"
+        " weaker ones found holds for him too."
+    ),
 }
 
 
@@ -39,7 +47,6 @@ NO_ACCURACIES = {
     NoAccuracyKind.ONE_CLASS: "there is one class only, so there is nothing to learn",
     NoAccuracyKind.TOO_FEW_IMAGES: "fewer than two classes have two images, one to learn from and one to test with",
     NoAccuracyKind.UNREADABLE_LABELS: "the labels could not be read: {text}",
-    NoAccuracyKind.NO_TIME: "the budget leaves no time to train: give the audit more time",
 }
 
 
@@ -78,58 +85,18 @@ def dataset(images: DatasetSummary) -> str:
     return f"{counted(images.images, 'image')} of {'×'.join(map(str, images.shape))}{classes}{normalised}{overlap}."
 
 
+def attackers_by_name(threats: Sequence[Threat]) -> str:
+    """Say who the attackers are whom a table calls by their names; empty where there are none.
+
+    >>> attackers_by_name([Threat("outsider", "sees all", ""), Threat("linked", "also knows more", "")])
+    'Attackers: outsider, who sees all; linked, who also knows more.'
+    """
+    named = "; ".join(f"{threat.name}, who {threat.title}" for threat in threats)
+    return f"Attackers: {named}." if named else ""
+
+
 def attackers(threats: Sequence[Threat]) -> str:
     """Say what all attackers know, and whether each knows more than the one before."""
     known = "The attacker knows the scheme, its parameters and the code; keys alone are secret."
     nested = len(threats) > 1 and all(after.covers(before) for before, after in pairwise(threats))
     return f"{known} Each knows all that those before him know." if nested else known
-
-
-def headline(result: Result) -> str:
-    """Give the verdict in one sentence of plain text."""
-    count = len(result.schemes)
-    ways = "the one way of sharing" if count == 1 else f"{count} ways of sharing"
-    judged = [scheme for scheme in result.schemes if is_judged(scheme)]
-    if not judged:
-        return f"No attack ran to its end, so nothing is known of {ways}."
-    left = count - len(judged)
-    unjudged = f", and {left} could not be judged" if left else ""
-    weakest = min(result.threats, key=lambda threat: len(threat.gives), default=None)
-    attacker = "an attacker" if weakest is None else f"an attacker who {weakest.title}"
-    name = "" if weakest is None else weakest.name
-    broken = [scheme for scheme in judged if breaking(scheme)]
-    by_weakest = [scheme for scheme in judged if breaking(scheme, name)]
-    if not broken:
-        what = "The one way of sharing" if count == 1 else f"Each of {ways}"
-        what = "Each way of sharing that could be judged" if left else what
-        return f"{what} resisted these attacks at this budget, which proves nothing about others{unjudged}."
-    if not by_weakest and not any(_ran(scheme, name) for scheme in judged):
-        says = f"{_share(len(broken), count)} broken by an attacker who knows more than what is shared"
-        return f"{says}{unjudged}, and no other was tried; {_worst(broken, None, result)}."
-    says = f"{_share(len(by_weakest), count)} broken by {attacker}"
-    more = len(broken) - len(by_weakest)
-    says += f", {more}{' more' if by_weakest else ''} by one who knows more" if more else ""
-    worst = _worst(by_weakest, name, result) if by_weakest else _worst(broken, None, result)
-    return f"{says}{unjudged}; {worst}."
-
-
-def _worst(schemes: Sequence[SchemeResult], threat: str | None, result: Result) -> str:
-    """Say the worst that was found, without all that was found besides."""
-    pairs: list[tuple[SchemeResult, AttackResult]] = [
-        (scheme, attack) for scheme in schemes for attack in breaking(scheme, threat)
-    ]
-    scheme, attack = max(pairs, key=lambda pair: pair[1].harm.rank)
-    found = worst_finding(attack.figures, result.private.images) or attack.harm.value
-    return f"the worst, {scheme.name}: {found}"
-
-
-def _ran(scheme: SchemeResult, threat: str) -> bool:
-    return any(each.threat == threat and each.outcome in (Outcome.BROKEN, Outcome.RESISTED) for each in scheme.attacks)
-
-
-def _share(count: int, of: int) -> str:
-    if of == 1:
-        return "The one way of sharing is" if count else "The one way of sharing is not"
-    if count == of:
-        return f"All {of} ways of sharing are"
-    return f"{count or 'None'} of {of} ways of sharing {'are' if count > 1 else 'is'}"

@@ -17,13 +17,37 @@ def planned(key: StepKey, seconds: float) -> str:
     return f"{step(key).capitalize()}: {duration(seconds)}"
 
 
-def expected(seconds: float, budget: float) -> str:
-    """Say how long an audit is expected to take, and how long it may.
+def expected(seconds: float, budget: float, least: float) -> str:
+    """Say how long an audit is expected to work, and how long it may.
 
-    >>> expected(95, 600)
-    'Expected in all: 1 min 35 s, of a budget of 10 min.'
+    >>> expected(95, 600, 40)
+    'Expected in all: 1 min 35 s of work, of a budget of 10 min. Time that is left goes to attacks that were shortened.'
+    >>> expected(40, 10, 40)
+    'Expected in all: 40 s of work, the least that works; the budget of 10 s is too small for more.'
     """
-    return f"Expected in all: {duration(seconds)}, of a budget of {duration(budget)}."
+    said = f"Expected in all: {duration(seconds)} of work"
+    if least > budget:
+        return f"{said}, the least that works; the budget of {duration(budget)} is too small for more."
+    return f"{said}, of a budget of {duration(budget)}. Time that is left goes to attacks that were shortened."
+
+
+def at_most(seconds: float) -> str:
+    """Say when an audit is stopped, however busy the machine is.
+
+    >>> at_most(2400)
+    'Beside other work on the same machine it lasts longer; attacks are stopped after 40 min.'
+    """
+    return f"Beside other work on the same machine it lasts longer; attacks are stopped after {duration(seconds)}."
+
+
+def done(text: str, took: float, left: float) -> str:
+    """Say that a step is done, what it took, and how long the rest is expected to last.
+
+    >>> done("mixup: hidden", 3.25, 130), done("accuracy", 12.0, 0.0)
+    ('mixup: hidden (3.2 s; about 2 min 10 s left)', 'accuracy (12 s)')
+    """
+    rest = f"; about {duration(left)} left" if left >= 1 else ""
+    return f"{text} ({duration(took)}{rest})"
 
 
 def hidden(scheme: str, contents: Contents) -> str:

@@ -1,40 +1,12 @@
-"""What is said of a scheme: against each attacker, what is proved of it, and what to change."""
+"""What is said of a scheme besides verdicts: what is proved of it, what to change, what it costs."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hideseek.records.encoder import Bound, Change, ChangeKind
-from hideseek.records.result import Accuracy, Advice, Outcome, SchemeResult, Verdict
+from hideseek.records.result import Accuracy, Advice, SchemeResult
 from hideseek.report.ranking import worst_harm
-from hideseek.report.sentences.attacks import attack, failure, refusal
-from hideseek.report.sentences.numbers import counted, duration, listing, number, parameter, sentence, span
-
-NO_VERDICT = "No attacker was tried."
-
-
-def verdict(said: Verdict, scheme: SchemeResult, images: int, before: Verdict | None = None) -> str:
-    """Say how a scheme fares against one attacker; the attack that broke it is named beside the sentence.
-
-    Where the same attacks decided the verdict on the attacker `before` this one, that is not said twice.
-    """
-    if before is not None and said.by and said == replace(before, threat=said.threat):
-        return "As for the attacker before."
-    missing = f"{listing(said.missing)} did not run, or could not be believed." if said.missing else ""
-    if said.outcome is Outcome.BROKEN:
-        worst = next((each for each in scheme.attacks if each.attack == said.by), None)
-        others = [name for name in said.broke if name != said.by]
-        also = f"It is also broken by {listing(others)}." if others else ""
-        return _joined("" if worst is None else attack(worst, images), also) or "It is broken."
-    if said.outcome is Outcome.RESISTED:
-        names, took = listing(said.resisted) or "the attacks", duration(said.seconds)
-        return _joined(f"It resisted {names}, {took} in all; another attack, or more time, may do better.", missing)
-    if said.outcome is Outcome.NOT_APPLICABLE:
-        return "None of the attacks that were asked for applies."
-    return _joined("Nothing is known.", missing)
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
+from hideseek.report.sentences.attacks import failure, refusal
+from hideseek.report.sentences.numbers import counted, joined, number, parameter, sentence, span
 
 
 def bound(proved: Bound) -> str:
@@ -80,7 +52,7 @@ def advice(advised: Advice) -> str:
         said = f"{advised.attack} is not shown to beat its baseline then."
     else:
         said = f"Not enough: {advised.attack} still beats its baseline."
-    return _joined(said, sentence(advised.change.cost))
+    return joined(said, sentence(advised.change.cost))
 
 
 def advised(scheme: str, given: Advice) -> str:

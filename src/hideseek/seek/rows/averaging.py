@@ -9,6 +9,7 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reason, Reconstruction, Refusal, Task
+from hideseek.records.result import Harm
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.unmasked_rows import unmasked_rows
 from hideseek.seek.refusals import too_small, without_pairs
@@ -82,6 +83,7 @@ class AverageSearch(Attack[EncodedRelease]):
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     source: ClassVar[str] = "InstaHide §5.3"
+    shows: ClassVar[Harm] = Harm.REIDENTIFIED  # what the rows were mixed with is left in averages of so few
 
     queries: int = 50
     """How many rows, drawn at random, are looked up; at most all."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Refusal, Task
+from hideseek.records.result import Harm
 from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.run import check
 from hideseek.seek.work import LEAST_ROWS, TOUCH, attacked, largest, sorting
@@ -32,6 +33,7 @@ class Braverman(Attack[EncodedRelease]):
     sees: ClassVar = EncodedRelease
     needs: ClassVar = ("public",)
     source: ClassVar = "InstaHide §9"
+    shows: ClassVar = Harm.PARTS
 
     normalised: bool = False
     """Rank by the correlation of squares instead."""

@@ -8,6 +8,7 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Evidence, Masks, Refusal, Task
+from hideseek.records.result import Harm
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.run import check
 
@@ -27,6 +28,7 @@ class Demask(Attack[EncodedRelease]):
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     source: ClassVar[str] = "InstaHide §5.3"
+    shows: ClassVar[Harm] = Harm.PARTS
 
     rows: int = RestoreSigns.rows
     """How many encodings the attacker makes to train on; each is seen once."""

@@ -11,15 +11,15 @@ from torch.nn import functional
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reconstruction, Refusal, Samples, Task
+from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import without_pairs
 from hideseek.seek.run import check
-from hideseek.seek.signals.whitening import Whitening
+from hideseek.seek.signals.links import RowClasses, links, links_work, noise_deviation, unsigned_rows, white_rows
 from hideseek.seek.systems.unmixing import unmix, unmix_work
 from hideseek.seek.work import TOUCH, largest
 
 TOGETHER = 256  # groups that grow at the same time
-CHUNK = 1024  # rows that are made white together
+CHUNK = 1024  # rows whose products with all others tell how far products scatter
 SAME = 0.5  # correlation of two groups' averages, made white, from which they are of one image
 MOST_WEIGHTS = 1 << 27  # numbers, that mixtures are taken apart by
 LINKED = 50  # rows whose similarity to all others is kept as evidence
@@ -38,11 +38,13 @@ class MixupPairs(Attack[EncodedRelease]):
 
     Deviation: images are made white first, since photographs are correlated; and the averages are only where we begin:
     with a few rounds, the mixtures are as many equations as there are unknowns, and `unmix` solves them.
-    Under a mask, absolute values take the place of the rows, and nothing is solved.
+    Labels help: rows of a group have the class of the image that is heaviest in the first of them, they count by the
+    weight that an image of this class has in them, and pairs are scored by `links`. Under a mask, squares take the
+    place of the rows, the guess is the root of their average, and nothing is solved.
     """
 
     sees: ClassVar = EncodedRelease
-    source: ClassVar = "InstaHide §2.1; the last step is ours"
+    source: ClassVar = "InstaHide §2.1; the use of labels and the last step are ours"
 
     members: int = 20
     """Rows of a group, at most."""
@@ -58,27 +60,28 @@ class MixupPairs(Attack[EncodedRelease]):
         if self.members < 2 or min(self.seeds, self.most_seeds) < 1 or self.steps < 0:
             raise BadInput("a group needs two rows or more, and an image one seed or more.")
         check(self, release)
-        pixels = release.encoded.pixels()
-        rows = pixels.abs() if release.scheme.masked else pixels
+        rows, masked, classes = unsigned_rows(release), release.scheme.masked, RowClasses.of(release)
         count = len(rows) // release.rounds  # private images
         mean = rows.mean(0)
         centred = rows - mean
-        white = _white(centred)
+        white = white_rows(centred)
         unit = functional.normalize(white)
         seeds = chance.permutation(len(rows))[: min(self.seeds * count, self.most_seeds)]
-        noise = _noise(unit[seeds[:CHUNK]] @ unit.T)
-        members, tight = _grow(unit, seeds, self.members, _NOISE * noise)
-        averages = _average(white, members)
+        noise = noise_deviation(unit[seeds[:CHUNK]] @ unit.T)
+        members, tight = _grow(unit, classes, seeds, self.members, _NOISE * noise)
+        weights = classes.weights[members, classes.heaviest(seeds)[:, None]] * (members >= 0)
+        averages = _average(white, members, weights)
         chosen = _distinct(averages, tight, count)
-        guesses = _average(centred.flatten(1), members[chosen])
+        guesses = _average(centred.flatten(1), members[chosen], weights[chosen])
         remarks = {"groups": len(chosen), "rows of a group": float((members[chosen] >= 0).sum(1).float().mean())}
         private, public = release.scheme.images_per_row
-        solvable = not release.scheme.masked and not public and 1 < len(chosen) <= MOST_WEIGHTS // len(rows)
+        solvable = not masked and not public and 1 < len(chosen) <= MOST_WEIGHTS // len(rows)
         if self.steps and solvable:
             guesses, left = unmix(centred.flatten(1), white, averages[chosen], private, self.steps)
             remarks["unexplained"] = left
         images = guesses.view(-1, *mean.shape) + mean
-        return Evidence((Reconstruction(images, seeds[chosen], "any"), _links(unit, seeds[:LINKED])), remarks)
+        images = images.clamp_min(0).sqrt() if masked else images
+        return Evidence((Reconstruction(images, seeds[chosen], "any"), links(unit, release, seeds[:LINKED])), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse a release in which no two rows share a private image."""
@@ -89,6 +92,7 @@ class MixupPairs(Attack[EncodedRelease]):
         seeds = min(self.seeds * task.images, self.most_seeds, task.items)
         work = float(seeds) * self.members * task.items * (task.pixels + 5 * TOUCH)
         work += 3 * (10 * task.items + seeds * self.members) * task.pixels * TOUCH
+        work += links_work(min(LINKED, seeds), task.items, task.pixels, task.images_per_item)
         groups = min(seeds, task.images)
         if not task.masked and not task.public and groups <= MOST_WEIGHTS // max(1, task.items):
             work += self.steps * unmix_work(task, groups)
@@ -104,33 +108,16 @@ class MixupPairs(Attack[EncodedRelease]):
         return replace(fewer, most_seeds=seeds)
 
 
-def _links(unit: Float[Tensor, "m pixels"], rows: Int[Tensor, " some"]) -> Links:
-    """Give the inner products of some rows with all others."""
-    first, second = rows.repeat_interleave(len(unit)), torch.arange(len(unit)).repeat(len(rows))
-    other = first != second
-    return Links(first[other], second[other], (unit[rows] @ unit.T).flatten()[other])
-
-
-def _white(rows: Float[Tensor, "m c h w"]) -> Float[Tensor, "m pixels"]:
-    white = Whitening.of(Samples(rows, rows.new_empty(len(rows), 0)))
-    return torch.cat([white(part).flatten(1) for part in rows.split(CHUNK)])
-
-
-def _noise(products: Float[Tensor, "seeds m"]) -> float:
-    """Estimate how far inner products of unrelated rows scatter, from the negative ones: no shared image made these."""
-    return float(products[products < 0].square().mean().sqrt())
-
-
 def _grow(
-    unit: Float[Tensor, "m pixels"], seeds: Int[Tensor, " seeds"], size: int, least: float
+    unit: Float[Tensor, "m pixels"], classes: RowClasses, seeds: Int[Tensor, " seeds"], size: int, least: float
 ) -> tuple[Int[Tensor, "seeds size"], Float[Tensor, " seeds"]]:
-    """Grow a group from every seed; −1 where no row is alike enough. Tell how alike members are, too."""
+    """Grow a group of one class from every seed; −1 where no row is alike enough. Tell how alike members are, too."""
     groups, tightness = [], []
     for part in track(seeds.split(TOGETHER), "growing groups"):
         place = torch.arange(len(part))
         members = part.new_full((len(part), size), -1)
         members[:, 0] = part
-        lowest = unit[part] @ unit.T
+        lowest = (unit[part] @ unit.T).masked_fill(~classes.having(classes.heaviest(part)), -torch.inf)
         lowest[place, part] = -torch.inf
         tight = torch.zeros(len(part))
         for nth in range(1, size):
@@ -145,8 +132,12 @@ def _grow(
     return torch.cat(groups), torch.cat(tightness)
 
 
-def _average(rows: Float[Tensor, "m pixels"], members: Int[Tensor, "groups size"]) -> Float[Tensor, "groups pixels"]:
-    return torch.stack([rows[group[group >= 0]].mean(0) for group in members])
+def _average(
+    rows: Float[Tensor, "m pixels"], members: Int[Tensor, "groups size"], weights: Float[Tensor, "groups size"]
+) -> Float[Tensor, "groups pixels"]:
+    """Give Σ_r λ_r x̃_r / Σ_r λ_r over the members of each group; weights are 0 where there is none."""
+    share = functional.normalize(weights, p=1)
+    return torch.stack([each @ rows[group] for each, group in zip(share, members, strict=True)])
 
 
 def _distinct(

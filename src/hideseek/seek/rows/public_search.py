@@ -8,6 +8,7 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Evidence, PublicImagesFound, Refusal, Task
+from hideseek.records.result import Harm
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.run import check
@@ -32,6 +33,7 @@ class PublicSearch(Attack[EncodedRelease]):
     sees: ClassVar = EncodedRelease
     needs: ClassVar = ("public",)
     source: ClassVar = "InstaHide §5.3; white squares are ours"
+    shows: ClassVar = Harm.PARTS
 
     similarity: PublicSimilarity = field(default_factory=WhiteProducts)
     """How rows and images are compared."""
@@ -61,7 +63,8 @@ class PublicSearch(Attack[EncodedRelease]):
             restored = replace(release.encoded, images=rows, labels=release.encoded.labels[: len(rows)])
             release = replace(release, encoded=restored)
         found = self.similarity.search(rows, release, self.top, chance, masked=masked)
-        claim = PublicImagesFound(torch.arange(len(rows)), found.places, found.scores, len(public))
+        larger = public.shape != release.encoded.shape
+        claim = PublicImagesFound(torch.arange(len(rows)), found.places, found.scores, len(public), larger=larger)
         return Evidence((claim,), {**remarks, **found.remarks})
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:

@@ -1,0 +1,24 @@
+"""The committed tables are what the committed figures give: nobody edits them by hand, or forgets to write them."""
+
+import shutil
+from pathlib import Path
+
+import instahide
+import pytest
+import singularized
+import singularized_features
+from ledger import HERE, Ledger
+
+
+@pytest.mark.parametrize(("study", "title"), [("instahide", "InstaHide"), ("singularized", "Singularized Mixup")])
+def test_the_tables_are_written_from_the_figures(study: str, title: str, tmp_path: Path) -> None:
+    committed = HERE / "results" / f"{study}-cpu.json"
+    copy = Path(shutil.copy(committed, tmp_path))
+    ledger = Ledger.open(copy, title)
+    if study == "instahide":
+        instahide.render(ledger, instahide.SCALES["cpu"], copy)
+    else:
+        singularized.render(ledger, singularized_features.SCALES["cpu"], copy)
+    assert copy.with_suffix(".md").read_text() == committed.with_suffix(".md").read_text(), (
+        f"python studies/{study}.py --render"
+    )
