@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -24,8 +23,6 @@ class Interval:
     low: float
     high: float
     count: int
-    p_value: float
-    """How likely such a mean is if the true one is zero, or less (Student's test, one-sided)."""
     confidence: float = 0.95
 
 
@@ -57,26 +54,4 @@ def interval(
         means[start : start + step] = sums[rows].sum(1) / counts[rows].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(finite.mean()), float(low), float(high), units, _p_value(sums, counts), confidence)
-
-
-def _p_value(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
-    """Give the one-sided p-value of Student's test that the mean of groups, Σ sums / Σ counts, is zero.
-
-    Percentiles of a bootstrap err two to three times too often with a few dozen images, which adds up over many
-    figures; this does not, where scores are not too skew. The deviation of a ratio is that of Σ − mean · count.
-    """
-    units, mean = len(sums), sums.sum() / counts.sum()
-    if units < 2:
-        return 1.0
-    deviation = np.sqrt(np.square(sums - mean * counts).sum() * units / (units - 1)) / counts.sum()
-    if deviation <= 1e-12 * abs(mean):
-        return 0.0 if mean > 0 else 1.0
-    from scipy.special import stdtr  # Student's distribution function
-
-    return float(stdtr(units - 1, -mean / deviation))
-
-
-def beats(score: Interval, baseline: float) -> bool:
-    """Tell whether an attack is above its baseline, with the interval's confidence, and with items enough to say so."""
-    return score.count >= FEWEST and score.low > baseline
+    return Interval(float(finite.mean()), float(low), float(high), units, confidence)

@@ -16,6 +16,8 @@ from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
 from hideseek.score.ground_truth import BLOCK, Matched, alike, blocks, candidates, held, match_guesses
 from hideseek.score.metric import Scores
+from hideseek.score.other_truths import beyond
+from hideseek.score.significance import Significance
 
 DRAWS, FEWEST_DRAWS = 1999, 499
 WORK = 1 << 26  # numbers to draw for all permutations together
@@ -111,6 +113,12 @@ def permuted(claim: Reconstruction, secret: Secret, chance: Randomness) -> Permu
     sizes = kinds.bincount()
     rarest = math.exp(-sum(math.lgamma(size + 1) for size in sizes.tolist()))
     return Permuted(float(scores[known].double().mean()), drawn, rarest)
+
+
+def beyond_class(claim: Reconstruction, secret: Secret, chance: Randomness) -> Significance:
+    """Test whether more guesses point to their image than where only classes are known."""
+    share = permuted(claim, secret, chance)
+    return beyond(share.found, share.drawn, share.rarest, float)
 
 
 def _allowed(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses images"]:

@@ -85,7 +85,9 @@ def _judge(
         metric = metrics[name]
         groups = metric.groups(prepared, secret)
         note = None if metric.note is None else metric.note(prepared, secret)
-        yield compared((name, claim.name, number), metric, each, below[name], groups, note, streams[name])
+        for_test, for_intervals = streams[name].spawn(2)
+        tested = None if metric.test is None else metric.test(prepared, secret, for_test)
+        yield compared((name, claim.name, number), metric, each, below[name], groups, note, tested, for_intervals)
 
 
 def _unnamed(rules: ClaimRules, claim: Claim, secret: Secret) -> dict[str, Skipped]:

@@ -8,8 +8,9 @@ import torch
 
 from hideseek.records.result import Note
 from hideseek.score.claims import CLAIMS
-from hideseek.score.confidence import Interval, beats
+from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.metric import Scores
+from hideseek.score.significance import LEVEL, Significance
 
 MOST = 10_000  # items that are written one by one
 
@@ -26,12 +27,19 @@ class Score:
     baselines: Mapping[str, Interval]
     best_baseline: str  # the one that is hardest to beat; "" where there is none
     advantage: Interval | None  # over the best baseline, item by item, and positive where the attack is better
+    significance: Significance | None  # None where there is no baseline
     notes: tuple[Note, ...] = ()
+
+    def beats_at(self, level: float) -> bool:
+        """Tell whether the attack is better than all baselines, beyond chance at a level, and with images enough."""
+        if self.advantage is None or self.significance is None or self.advantage.count < FEWEST:
+            return False
+        return self.advantage.mean > 0 and self.significance.p_value <= level
 
     @property
     def beats(self) -> bool:
-        """Tell whether the attack is better than all baselines, with the interval's confidence and items enough."""
-        return self.advantage is not None and beats(self.advantage, 0.0)
+        """Tell whether the attack is better than all baselines with 95 % confidence, as one figure alone."""
+        return self.beats_at(LEVEL)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,7 @@ def _described(score: Score) -> dict[str, Any]:
         "baselines": {name: asdict(baseline) for name, baseline in score.baselines.items()},
         "best_baseline": score.best_baseline,
         "advantage": None if score.advantage is None else asdict(score.advantage),
+        "p_value": None if score.significance is None else score.significance.p_value,
         "beats": score.beats,
         "notes": [asdict(note) for note in score.notes],
         **({"values": _rounded(score.values)} if len(score.values) <= MOST else {}),

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -23,7 +23,9 @@ from hideseek.score.checks import check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
-from hideseek.score.item_labels import item_labels
+from hideseek.score.item_labels import BY_SIZE, classes_by_size, item_labels
+from hideseek.score.link_areas import RankedPairs
+from hideseek.score.link_test import beyond_labels
 from hideseek.score.membership import roc
 from hideseek.score.metric import Metric, Scores
 
@@ -37,16 +39,18 @@ def check(claim: Links, secret: Secret) -> None:
 
 
 def baselines(claim: Links, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
-    """Deal the scores out to the pairs at random; or go by the labels, which are shared: ⟨ỹ_1, ỹ_2⟩.
+    """Deal the scores out to the pairs at random; or go by the labels, which are shared.
 
-    Items that share an image share its class: telling classes apart is not yet telling images apart.
+    Items that share an image share its class: telling classes apart is not yet telling images apart. Labels are alike
+    by ⟨ỹ_1, ỹ_2⟩; and of the classes c in both items, each of n_c images, Σ 1/n_c is the chance to share one.
     """
     shuffled = claim.scores[chance.permutation(len(claim.scores))]
     yield Baseline("shuffled scores", replace(claim, scores=shuffled), drawn=True)
     if secret.private.labels.shape[1] > 1:
         labels = item_labels(secret)
-        alike = (labels[claim.first.long()] * labels[claim.second.long()]).sum(1)
-        yield Baseline("labels alone", replace(claim, scores=alike.to(claim.scores)))
+        for name, one, other in (("labels alone", labels, labels), (BY_SIZE, *classes_by_size(labels, secret))):
+            alike = (one[claim.first.long()] * other[claim.second.long()]).sum(1)
+            yield Baseline(name, replace(claim, scores=alike.to(claim.scores)))
 
 
 def sharing(claim: Links, secret: Secret) -> Bool[Tensor, " pairs"]:
@@ -62,29 +66,17 @@ def sharing(claim: Links, secret: Secret) -> Bool[Tensor, " pairs"]:
 
 def auc(claim: Links, secret: Secret) -> Scores:
     """Give, for every `first` row with pairs of both kinds, the chance that a sharing pair scores above another."""
-    return _aucs(claim.first.long(), claim.scores.double(), sharing(claim, secret))[1]
+    return _rows_and_areas(claim, secret)[1]
 
 
-def _aucs(
-    first: Int[Tensor, " pairs"], scores: Float[Tensor, " pairs"], shares: Bool[Tensor, " pairs"]
-) -> tuple[Int[Tensor, " rows"], Scores]:
-    """Give the rows, and their AUCs by Mann and Whitney: (R − p (p + 1) / 2) / (p q), R the ranks of p against q."""
-    order = torch.from_numpy(np.lexsort((scores.numpy(), first.numpy())))
-    first, scores, shares = first[order], scores[order], shares[order]
-    rows, row, count = first.unique_consecutive(return_inverse=True, return_counts=True)
-    new = torch.ones(len(first), dtype=torch.bool)
-    new[1:] = (first[1:] != first[:-1]) | (scores[1:] != scores[:-1])
-    run = new.cumsum(0) - 1  # pairs of one row with equal scores
-    start, length = new.nonzero().flatten(), run.bincount()
-    begin = count.cumsum(0) - count  # of each row
-    ranks = start[run] - begin[row] + (length[run] + 1) / 2
-    members = torch.zeros(len(rows), dtype=torch.float64).index_add_(0, row, shares.double())
-    total = torch.zeros(len(rows), dtype=torch.float64).index_add_(0, row, ranks.double() * shares)
-    both = (members > 0) & (members < count)
+def _rows_and_areas(claim: Links, secret: Secret) -> tuple[Int[Tensor, " rows"], Scores]:
+    """Give the rows that have pairs of both kinds, and their AUCs."""
+    pairs = RankedPairs.of(claim)
+    areas = pairs.areas(secret.holds(torch.arange(secret.items)).numpy(), len(secret.private))
+    both = np.isfinite(areas)
     if not both.any():
         raise BadInput("no row has pairs of both kinds, with a shared private image and without.")
-    p, q = members[both], (count - members)[both]
-    return rows[both], (total[both] - p * (p + 1) / 2) / (p * q)
+    return torch.from_numpy(pairs.queries[both]), torch.from_numpy(areas[both])
 
 
 def tpr_at_fpr(false_alarms: float, claim: Links, secret: Secret) -> Scores:
@@ -111,8 +103,7 @@ def curves(claim: Links, secret: Secret) -> tuple[Curve, ...]:
 
 
 def _row_groups(claim: Links, secret: Secret) -> Int[Tensor, " rows"]:
-    rows, _ = _aucs(claim.first.long(), claim.scores.double(), sharing(claim, secret))
-    return made_for(rows, secret)
+    return made_for(_rows_and_areas(claim, secret)[0], secret)
 
 
 def _pair_groups(claim: Links, secret: Secret) -> Int[Tensor, " pairs"]:
@@ -139,6 +130,7 @@ METRICS = {
         "area under the ROC curve: a row's pairs with a common image against its others",
         "it tells which rows share an image (AUC {value}, {baseline} by {name})",
         chance=partial(_by_chance, 0.5, _row_groups),
+        test=beyond_labels,
     ),
     "tpr@fpr=0.01": _tpr_at_fpr(0.01, "1 %"),
     "tpr@fpr=0.001": _tpr_at_fpr(0.001, "0.1 %"),

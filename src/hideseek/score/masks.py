@@ -32,7 +32,7 @@ def check(claim: Masks, secret: Secret) -> None:
 
 def baselines(claim: Masks, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
     """Flip a coin for every sign."""
-    yield Baseline("coin flips", replace(claim, signs=chance.signs(*claim.signs.shape)))
+    yield Baseline("coin flips", replace(claim, signs=chance.signs(*claim.signs.shape)), drawn=True)
 
 
 def wrong_signs(claim: Masks, secret: Secret) -> Scores:
@@ -79,6 +79,11 @@ def examples(claim: Masks, release: Release, secret: Secret) -> list[Shown]:
     return shown
 
 
+def _half(claim: Masks, secret: Secret) -> Scores:
+    """Give what coin flips get wrong."""
+    return torch.full((len(claim.rows),), 0.5, dtype=torch.float64)
+
+
 def _groups(claim: Masks, secret: Secret) -> Int[Tensor, " n"]:
     return made_for(claim.rows, secret)
 
@@ -91,6 +96,7 @@ METRICS = {
         "share",
         "the share of a row's signs that are wrong",
         "it restores signs: {value} are wrong, 50 % by chance",
+        chance=_half,
     ),
     "wrong-signs-flipped": Metric(
         wrong_signs_flipped, _groups, False, "share", "the same up to a flip of all signs of a row"

@@ -7,8 +7,10 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.records.result import Note
 from hideseek.records.secret import Secret
+from hideseek.score.significance import Significance
 
 Scores = Float[Tensor, " n"]
 
@@ -38,6 +40,9 @@ class Metric:
     """The largest absolute value that a score can have: what is above, an exact reconstruction, counts as this."""
     chance: Callable[[Any, Secret], Scores] | None = None
     """Gives what each item scores by chance on average, where it is known exactly."""
+    test: Callable[[Any, Secret, Randomness], Significance | None] | None = None
+    """Tests whether the mean is beyond what anybody could have without the release, where images are not independent
+    or more is known; None: images are compared one by one with the best baseline, see `significance`."""
     needs: tuple[str, ...] = ()
     """The withheld fields of a release that an attacker needs to make this finding, besides those of the attack."""
     note: Callable[[Any, Secret], Note | None] | None = None

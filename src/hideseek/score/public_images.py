@@ -20,6 +20,7 @@ from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.search_results import all_found, found, hit, hit_by_chance, places, public_truth, rank, search_space
+from hideseek.score.significance import Significance, known_rate
 
 MOST = 1 << 26  # public images: an order of more would not fit into memory
 EXAMPLES = 4  # rows to show
@@ -105,6 +106,18 @@ def _note(most: int, claim: PublicImagesFound, secret: Secret) -> Note | None:
     return Note(NoteKind.ANSWERS_KEPT, kept) if kept < min(most, claim.among) else None
 
 
+def _beyond_chance(claim: PublicImagesFound, secret: Secret, chance: Randomness) -> Significance | None:
+    """Count the rows with a hit: each row draws its public images anew, so that these are independent tosses.
+
+    Whatever order the answers are in, one that ignores the row is right with the same chance. A row that is asked
+    about twice is not: then rows are compared image by image.
+    """
+    if len(claim.rows.unique()) < len(claim.rows):
+        return None
+    rate = float(hit_by_chance(1, claim, secret).mean())
+    return known_rate(int(hit(1, claim, secret).sum()), len(claim.rows), rate)
+
+
 def _groups(claim: PublicImagesFound, secret: Secret) -> Int[Tensor, " queries"]:
     return made_for(claim.rows, secret)
 
@@ -123,6 +136,7 @@ def _hit(most: int) -> Metric:
         finding=finding if most == 1 else "",
         note=partial(_note, most),
         chance=partial(hit_by_chance, most),
+        test=_beyond_chance if most == 1 else None,
     )
 
 

@@ -6,8 +6,7 @@ from hideseek.records.result import Figure, Harm, Outcome, Range
 from hideseek.score.claims import CLAIMS
 from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
-
-LEVEL = 0.025  # the chance to err in a headline: one end of a 95 % interval, over all attacks on all schemes
+from hideseek.score.significance import LEVEL
 
 
 def decisive_metrics() -> list[str]:
@@ -16,7 +15,7 @@ def decisive_metrics() -> list[str]:
 
 
 def figures(judgement: Judgement, tests: int, look: int = 0) -> tuple[Figure, ...]:
-    """Write scores down; a decisive one beats its baseline if its p-value is below the corrected level.
+    """Write scores down; a decisive one beats its baseline if its p-value is at most the corrected level.
 
     Bonferroni: with `tests` attacks on all schemes of an audit and d decisive figures in this one, each may err with a
     chance of 2.5 % / (tests · d · 2^(look + 1)), so that all together err with 2.5 %. `look` counts how often the
@@ -33,7 +32,7 @@ def _harm(score: Score) -> Harm:
 
 def _figure(score: Score, level: float) -> Figure:
     metric, advantage, harm = CLAIMS[score.claim].metrics[score.metric], score.advantage, _harm(score)
-    significant = advantage is not None and advantage.count >= FEWEST and advantage.p_value <= level
+    decisive, tested = harm is not Harm.NOTHING, score.significance
     return Figure(
         metric=score.metric,
         claim=score.claim,
@@ -46,12 +45,22 @@ def _figure(score: Score, level: float) -> Figure:
         baselines={name: baseline.mean for name, baseline in score.baselines.items()},
         best_baseline=score.best_baseline,
         advantage=None if advantage is None else as_range(advantage),
-        p_value=None if advantage is None else advantage.p_value,
+        p_value=None if tested is None else tested.p_value,
         harm=harm,
-        beats=score.beats and (significant or harm is Harm.NOTHING),
+        beats=score.beats_at(level if decisive else LEVEL),
         notes=score.notes,
         given=metric.needs,
+        smallest=_smallest(score, level) if decisive else None,
     )
+
+
+def _smallest(score: Score, level: float) -> float | None:
+    """Give the least mean that would have beaten all baselines at a level; None where no mean could."""
+    if score.significance is None or score.advantage is None or score.advantage.count < FEWEST:
+        return None
+    least = score.significance.least(level)
+    higher = CLAIMS[score.claim].metrics[score.metric].higher_is_better
+    return least if least is None else (max if higher else min)(least, score.baselines[score.best_baseline].mean)
 
 
 def as_range(interval: Interval) -> Range:
@@ -78,6 +87,5 @@ def outcome_of(found: Sequence[Figure]) -> Outcome:
 
 
 def conclusive(found: Sequence[Figure]) -> bool:
-    """Tell whether an attack could have beaten a baseline at all: a decisive figure is about images enough."""
-    advantages = [figure.advantage for figure in found if figure.decisive]
-    return any(advantage is not None and advantage.images >= FEWEST for advantage in advantages)
+    """Tell whether an attack could have beaten a baseline at all: with so few images, no test may reach its level."""
+    return any(figure.decisive and figure.smallest is not None for figure in found)

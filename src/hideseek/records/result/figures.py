@@ -88,7 +88,7 @@ class Figure:
     harm: Harm
     """How bad it is if the figure beats its baseline: the verdict rests on it. NOTHING: it is there to be read."""
     beats: bool
-    """Decisive: beats its baseline after correction for how many figures decide; else: its 95 % interval does."""
+    """Decisive: beats its baseline after correction for how many figures decide; else: with 95 % confidence."""
     notes: tuple[Note, ...] = ()
     given: tuple[str, ...] = ()
     """The withheld fields that an attacker needs for this finding, besides those that the attack needs."""
