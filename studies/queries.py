@@ -44,8 +44,8 @@ ABOUT = """Every query is sent as {times} encodings, each mixed with images of a
 and queries are different images of CIFAR-10. The server sees the encodings alone, without labels, and knows which are
 of one query. Every figure is in `queries-{scale}.json`, with its settings, seed and commit.
 
-- *recovered*: the share of the pool's images that `mixup-pairs` recovers (correlation of 0.9 or more); other images of
-  the pool in their place, matched alike: {baseline}.
+- *recovered*: the share of the pool's images that `mixup-pairs` recovers (correlation 0.9 and SSIM 0.8 or more); other
+  images of the pool in their place, matched alike: {baseline}.
 - *linked*: the AUC of its scores for pairs of rows that share an image of the pool; 0.5 is chance.
 - *candidates*: a server that also has the pool's images among as many others tells them apart by white inner products
   (of squares under a mask): AUC, and TPR at 1 % FPR.
