@@ -119,7 +119,7 @@ ATTACKS: dict[str, tuple[str, Setting, Attack[EncodedRelease], tuple[str, ...]]]
         ("all-found", "found", "hit@1"),
     ),
     "demask": ("figure6", Setting(CROSS_6, 500), Demask(), ("wrong-signs", "wrong-signs-flipped")),
-    "distinguish": ("figure2", Setting(CROSS_4, 50, 400, knows=("made_for",)), Distinguish(), ("accuracy",)),
+    "distinguish": ("figure2", Setting(CROSS_4, 50, 400, knows=("made_for",)), Distinguish(images=10), ("accuracy",)),
     **{
         f"{strength}, {name}": ("figure7", setting, attack, ("fitted-ssim", "correlation", "re-identified"))
         for strength, search in (("stronger", False), ("weaker", True))

@@ -44,8 +44,8 @@ ABOUT = """Every query is sent as {times} encodings, each mixed with images of a
 and queries are different images of CIFAR-10. The server sees the encodings alone, without labels, and knows which are
 of one query. Every figure is in `queries-{scale}.json`, with its settings, seed and commit.
 
-- *recovered*: the share of the pool's images that `mixup-pairs` recovers (correlation 0.9 and SSIM 0.8 or more); other
-  images of the pool in their place, matched alike: {baseline}.
+- *recovered*: the share of the pool's images that `mixup-pairs` recovers, by the metric of that name; other images of
+  the pool in their place, matched alike: {baseline}.
 - *linked*: the AUC of its scores for pairs of rows that share an image of the pool; 0.5 is chance.
 - *candidates*: a server that also has the pool's images among as many others tells them apart by white inner products
   (of squares under a mask): AUC, and TPR at 1 % FPR.
@@ -62,7 +62,8 @@ def trials(pool: int, counts: tuple[int, ...]) -> Iterator[Trial]:
     for name, scheme in SCHEMES.items():
         for queries in counts:
             settings = {"pool": pool, "queries": queries, "times": TIMES, "scheme": to_json(scheme), "data": "cifar10"}
-            yield Trial("queries", f"{name}, {queries} queries", settings, partial(measured, scheme, queries, pool))
+            attacked = partial(measured, scheme, queries, pool)
+            yield Trial("queries", f"{name}, {queries} queries", settings, attacked, judged=True)
             with_candidates = partial(picked, scheme, queries, pool)
             yield Trial("candidates", f"candidates, {name}, {queries} queries", settings, with_candidates)
 
@@ -138,11 +139,12 @@ def markdown(ledger: Ledger, pool: int, counts: tuple[int, ...]) -> str:
             found = ledger.results(f"{name}, {queries} queries")
             if found is not None:
                 baseline = max(baseline, found["recovered by a baseline"])
-                share = f"{100 * found['recovered']:.0f} %"
-                query = f"{found['query']:.2f} ({found['query by a baseline']:.2f})"
+                mark = ledger.mark(f"{name}, {queries} queries")
+                share = f"{100 * found['recovered']:.0f} %{mark}"
+                query = f"{found['query']:.2f} ({found['query by a baseline']:.2f}){mark}"
                 told = ledger.results(f"candidates, {name}, {queries} queries")
                 member = f"{told['auc']:.2f}, {100 * told['tpr@fpr=0.01']:.0f} %" if told else ""
-                each, linked = str(found["rows of a pool image"]), f"{found['linked']:.2f}"
+                each, linked = str(found["rows of a pool image"]), f"{found['linked']:.2f}{mark}"
                 rows.append([name, str(queries), each, share, linked, member, query])
     heads = [
         "scheme",
@@ -158,7 +160,8 @@ def markdown(ledger: Ledger, pool: int, counts: tuple[int, ...]) -> str:
     at_chance = [result["auc"] for name in SCHEMES if (result := ledger.results(f"public partners, {name}"))]
     span = f"{min(at_chance):.2f} to {max(at_chance):.2f}" if at_chance else "not measured"
     advice = ADVICE.format(queries=counts[-1], span=span)
-    return f"# {TITLE}\n\n{about}\n{table(heads, rows)}\n{advice}"
+    parts = [f"# {TITLE}\n", about, table(heads, rows), advice, ledger.legend("queries.py")]
+    return "\n".join(part for part in parts if part)
 
 
 def main() -> None:
@@ -167,7 +170,8 @@ def main() -> None:
     path = asked.json or HERE / "results" / f"queries-{asked.scale}.json"
     ledger = Ledger.open(path, TITLE)
     sizes = SIZES[asked.scale]
-    ledger.measure(chosen((*trials(*sizes), *controls(*sizes)), asked.only))
+    if not asked.render:
+        ledger.measure(chosen((*trials(*sizes), *controls(*sizes)), asked.only), asked.stale)
     path.with_suffix(".md").write_text(markdown(ledger, *sizes), "utf-8")
 
 

@@ -121,7 +121,7 @@ def test_time_that_is_left_raises_settings_until_nothing_is_left_to_gain(
     assert told.settings["rows"] == looks[1]
     assert clock.now() <= 100
     again, clock = audited(asked(faces, attacks={"b": Counted(rows=3)}), tmp_path / "b", monkeypatch)
-    assert clock.now() == 5  # nothing is left to gain
+    assert clock.now() == 11  # two proofs, the attack, two changes: nothing is left to gain
     assert came(again)["b"].outcome is Outcome.BROKEN
 
 
@@ -146,17 +146,17 @@ def test_a_second_look_has_half_the_level_and_an_earlier_finding_is_kept(
     assert all(("@1" in name) == name.startswith("a") for name in files)
 
 
+@pytest.mark.parametrize("busy", [300.0, 60.0])
 def test_at_the_deadline_what_was_not_reached_is_not_tried_and_never_failed(
-    faces: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    busy: float, faces: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is in a proof of the first attack, or in the attack."""
     attacks = {"a": Counted(rows=30), "b": Minor(rows=20), "c": Informed(rows=30)}
     learning = Learning(patterns(30), patterns(30, seed=7))
     question = asked(faces, attacks=attacks, budget=40.0, learning=learning)
-    result, clock = audited(question, tmp_path / "a", monkeypatch, busy=60.0)
+    result, clock = audited(question, tmp_path / "a", monkeypatch, busy)
     outcomes = {name: each.outcome for name, each in came(result).items()}
-    assert outcomes["a"] is not Outcome.FAILED
-    assert Outcome.FAILED not in outcomes.values()
-    assert outcomes["b"] is Outcome.NOT_TRIED
+    assert set(outcomes.values()) == {Outcome.NOT_TRIED}
     assert result.vanilla is not None  # accuracy is never left out
     assert result.vanilla.epochs == 1
     assert clock.wall() <= result.provenance.wall_limit * 1.01

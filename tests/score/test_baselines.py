@@ -5,15 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.fft import idctn
 
 from hideseek.chance import Randomness, seeded
-from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.claims import CLAIMS
 from hideseek.score.judge import judge
+from hideseek.score.smoothing import blurred
+from score.updates import UpdatesSecret
 
 SEEDS, MOST = 20, 3  # an interval's low end errs in 2.5 %: of 20 seeds more than 3 err once in a thousand times
 RECONSTRUCTION = ("snr", "fitted-psnr", "absolute-correlation", "l2", "re-identified")
+LIKENESS = ("recovered", "fitted-ssim", "absolute-correlation")
 OTHERS = {
     "public-images": ("hit@10", "found", "rank", "search-space"),
     "links": ("auc", "tpr@fpr=0.01"),
@@ -94,6 +98,30 @@ def test_reconstructing_nothing_beats_no_baseline(what: str, of: str, secret: Mi
         for name, above in beaten(nothing(what, of, secret, seed), secret, seed, metrics).items():
             count[name] += above
     assert all(above <= (0 if what == "mean image" else MOST) for above in count.values()), count
+
+
+def grainy(count: int, seed: int) -> Samples:
+    """Smooth pictures under strong grain, which blurring removes."""
+    generator = np.random.default_rng(seed)
+    waves = np.zeros((count, 1, 16, 16))
+    waves[:, :, :4, :4] = generator.normal(0, 1.0, (count, 1, 4, 4))
+    pictures = 0.5 + 0.5 * idctn(waves, axes=(2, 3), norm="ortho") + generator.normal(0, 0.15, waves.shape)
+    return Samples(torch.from_numpy(pictures.clip(0, 1)).float(), torch.empty(count, 0))
+
+
+@pytest.mark.parametrize("of", ["any", "images"])
+def test_unrelated_images_that_are_smooth_beat_no_baseline(of: str) -> None:
+    """Blurred and matched, they are far more like others than sharp ones are, in all of these runs."""
+    count, sharp = dict.fromkeys(LIKENESS, 0), dict.fromkeys(LIKENESS, 0)
+    for seed in range(SEEDS):
+        private, others = grainy(60, 2 * seed), grainy(60, 2 * seed + 1)
+        secret = UpdatesSecret(private, torch.arange(60)[:, None])
+        claim = Reconstruction(blurred(others.pixels(), 5), torch.arange(60), of)  # type: ignore[arg-type]
+        for score in judge(Evidence((claim,)), secret, seeded(seed), LIKENESS).scores:
+            count[score.metric] += score.beats
+            sharp[score.metric] += score.interval.low > score.baselines["random image"].high
+    assert all(above <= MOST for above in count.values()), count
+    assert of != "any" or sharp["fitted-ssim"] == SEEDS
 
 
 @pytest.mark.parametrize("kind", OTHERS)

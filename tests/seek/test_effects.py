@@ -84,7 +84,7 @@ EFFECTS = {
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
-    "linear-optimum": Effect(Laplace(scale=0.5), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
+    "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }
 
 

@@ -43,9 +43,9 @@ class Schedule:
                 return step
         return None
 
-    def share(self, key: StepKey) -> Step:
-        """Give a step that is not done with its share of the time that is left now."""
-        return next(step for step in self._allocated() if step.key == key)
+    def share(self, key: StepKey) -> Step | None:
+        """Give a step that is not done with its share of the time that is left now; None where none is left."""
+        return next((step for step in self._allocated() if step.key == key and not step.left_out), None)
 
     def looked(self, key: StepKey, look: Look) -> None:
         """Note a look of an attack."""

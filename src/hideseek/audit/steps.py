@@ -128,10 +128,10 @@ class StepRunner:
         key, part, started = step.key, self._part(step.key), self.clock.now()
         belief = self._belief(key)
         proving = self.clock.now() - started
-        step = self.schedule.share(key)
-        if step.left_out:  # as its proofs have shown; perhaps later
+        share = self.schedule.share(key)
+        if share is None:  # as its proofs have shown; perhaps later
             return
-        planned = self._planned(step)
+        planned = self._planned(share)
         task = planned_task(self.question.schemes[key.scheme], self.question)
         work, own = planned.attack.work(task), self.question.attacks[key.attack]
         full = planned.attack == own or work is None or work >= (own.work(task) or 0.0)
