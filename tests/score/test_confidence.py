@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
-import scipy.stats
 import torch
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.score.confidence import Interval, beats, interval
+from hideseek.score.confidence import interval
 
 
 def test_against_the_normal_interval() -> None:
@@ -36,23 +35,6 @@ def test_items_of_one_seed_rise_and_fall_together() -> None:
     assert grouped.count == 10
     naive = interval(items, seeded(0))
     assert naive.high - naive.low < 0.3 * (grouped.high - grouped.low)
-
-
-def test_beating_a_baseline_takes_an_interval_and_items() -> None:
-    assert beats(Interval(2.0, 1.5, 2.5, 20, 0.01), 1.0)
-    assert not beats(Interval(2.0, 0.9, 2.5, 20, 0.01), 1.0)
-    assert not beats(Interval(2.0, 1.5, 2.5, 3, 0.01), 1.0)
-
-
-def test_the_p_value_is_that_of_a_test_over_groups() -> None:
-    values = np.random.default_rng(3).normal(0.1, 1, 60)
-    wanted = scipy.stats.ttest_1samp(values, 0, alternative="greater").pvalue
-    assert interval(torch.from_numpy(values), seeded(0)).p_value == pytest.approx(wanted)
-    groups = torch.arange(60) // 3  # of one size, so that the test is that of their means
-    wanted = scipy.stats.ttest_1samp(values.reshape(20, 3).mean(1), 0, alternative="greater").pvalue
-    assert interval(torch.from_numpy(values), seeded(0), groups).p_value == pytest.approx(wanted)
-    assert [interval(torch.full((9,), value), seeded(0)).p_value for value in (1.0, 0.0, -1.0)] == [0, 1, 1]
-    assert interval(torch.ones(9), seeded(0), torch.zeros(9)).p_value == 1  # one group proves nothing
 
 
 def test_nothing_to_average_is_refused() -> None:

@@ -1,15 +1,23 @@
-"""Links: metrics against scikit-learn, what labels alone tell, the curve."""
+"""Links: metrics against scikit-learn, what labels alone tell, the permutation test, the curve."""
+
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
+from torch import Tensor
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import Mixup
-from hideseek.records import Links
+from hideseek.records import Links, Samples
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.item_labels import classes_by_size, item_labels
+from hideseek.score.link_test import _clustered, beyond_labels
 from hideseek.score.links import baselines, curves, sharing
 from hideseek.score.metrics import METRICS
 from score.updates import updates_of
@@ -54,11 +62,11 @@ def test_items_share_images_and_not_what_is_missing() -> None:
 def test_shuffled_scores_are_the_same_scores(secret: MixingSecret) -> None:
     first, second = torch.triu_indices(48, 48, 1)
     claim = Links(first, second, seeded(0).uniforms(len(first)))
-    shuffled, labels = baselines(claim, secret, seeded(1))
+    shuffled, labels, sizes = baselines(claim, secret, seeded(1))
     assert isinstance(shuffled.claim, Links)
     assert torch.equal(shuffled.claim.scores.sort().values, claim.scores.sort().values)
     assert not torch.equal(shuffled.claim.scores, claim.scores)
-    assert (shuffled.drawn, labels.drawn) == (True, False)
+    assert (shuffled.drawn, labels.drawn, sizes.drawn) == (True, False, False)
 
 
 def test_labels_alone_are_what_everybody_sees() -> None:
@@ -67,11 +75,98 @@ def test_labels_alone_are_what_everybody_sees() -> None:
     release, secret = Mixup(k=2).hide(private, None, seeded(0), rounds=2)
     labels = release.encoded.labels.double()
     first, second = torch.triu_indices(48, 48, 1)
-    _, alone = baselines(Links(first, second, torch.zeros(len(first))), secret, seeded(0))
-    assert alone.name == "labels alone"
+    _, alone, sizes = baselines(Links(first, second, torch.zeros(len(first))), secret, seeded(0))
+    assert (alone.name, sizes.name) == ("labels alone", "classes by size")
     assert isinstance(alone.claim, Links)
+    assert isinstance(sizes.claim, Links)
+    common = (labels > 0)[first] & (labels > 0)[second]
+    torch.testing.assert_close(sizes.claim.scores.double(), common.sum(1).double() / 8)  # of 24 images in 3 classes
     torch.testing.assert_close(alone.claim.scores.double(), (labels @ labels.T)[first, second], rtol=1e-5, atol=1e-6)
     assert METRICS["auc"].score(alone.claim, secret).mean() > 0.6
+
+
+def everything(secret: MixingSecret, scores: Tensor) -> Links:
+    first, second = torch.meshgrid(torch.arange(len(scores)), torch.arange(len(scores)), indexing="ij")
+    return Links(first[first != second], second[first != second], scores[first != second])
+
+
+def alone(private: Samples, rounds: int) -> MixingSecret:
+    rows = len(private) * rounds
+    nothing = torch.empty(rows, 0, dtype=torch.int64)
+    return MixingSecret(private, torch.arange(rows)[:, None] % len(private), nothing, torch.ones(rows, 1))
+
+
+def test_the_error_of_rows_that_share_images() -> None:
+    """Σ e_i e_j over all pairs of rows with a common image, counted once for each image, by its definition."""
+    generator = np.random.default_rng(0)
+    areas, own = generator.random(30), np.array([generator.permutation(9)[:2] for _ in range(30)])
+    areas[7] = np.nan
+    own[3, 1] = -1
+    both = np.isfinite(areas)
+    mean = areas[both].mean()
+    total = 0.0
+    for i, j in np.ndindex(30, 30):
+        if both[i] and both[j]:
+            common = len((set(own[i]) & set(own[j])) - {-1})
+            total += (1 if i == j else common) * (areas[i] - mean) * (areas[j] - mean)
+    squares = np.square(areas[both] - mean).sum()
+    found = _clustered(areas, own, 9)
+    assert found == pytest.approx((mean, np.sqrt(max(total, squares)) / 29))
+
+
+def test_the_test_is_a_permutation_test() -> None:
+    """Against 60 shuffles of rows within classes, drawn by NumPy: statistic and least AUC to half a deviation."""
+    generator = np.random.default_rng(1)
+    private = images(30, classes=2)
+    secret = alone(private, 3)
+    scores = generator.normal(size=(90, 90))
+    claim = everything(secret, torch.from_numpy(scores))
+    classes, images_of = private.labels.argmax(1).numpy(), secret.sources[:, 0].numpy()
+
+    def mean(own: NDArray[np.int64]) -> float:
+        same = own[:, None] == own[None, :]
+        areas = [roc_auc_score(np.delete(same[row], row), np.delete(scores[row], row)) for row in range(90)]
+        return float(np.mean(areas))
+
+    drawn = []
+    for _ in range(60):
+        own = images_of.copy()
+        for label in range(2):
+            members = np.flatnonzero(classes[images_of] == label)
+            own[members] = own[generator.permutation(members)]
+        drawn.append(mean(own))
+    means = np.array(drawn)
+    found = beyond_labels(claim, secret, seeded(2))
+    statistic = (mean(images_of) - means.mean()) / means.std()
+    assert norm.ppf(1 - found.p_value) == pytest.approx(statistic, abs=0.5)  # errors are near the deviation here
+    least = found.least(0.025)
+    assert least is not None
+    assert least == pytest.approx(means.mean() + 1.96 * means.std(), abs=0.5 * means.std())
+
+
+def test_what_labels_tell_is_no_link_and_a_link_is() -> None:
+    """Scores by labels, in two ways, by noise and by how bright a row is: of 120 trials each at 5 %, at most 13 err.
+
+    That is 5 % and three and a half deviations. Where a shared image adds one deviation, nine of ten are found.
+    """
+    errs, found = Counter[str](), 0
+    for trial in range(120):
+        generator = np.random.default_rng(trial)
+        labels = torch.eye(4)[torch.from_numpy(generator.choice(4, 24, p=[0.5, 0.3, 0.15, 0.05]))]
+        _, secret = Mixup().hide(replace(images(24), labels=labels), None, seeded(trial), rounds=2)
+        ours = item_labels(secret)
+        within, by_size = classes_by_size(ours, secret)
+        noise = torch.from_numpy(generator.normal(size=(48, 48)))
+        bright = (torch.from_numpy(generator.normal(size=24))[secret.sources] * secret.weights).sum(1)
+        nulls = {"labels": ours @ ours.T, "sizes": within @ by_size.T, "noise": noise, "bright": bright.expand(48, 48)}
+        for name, scores in nulls.items():
+            errs[name] += beyond_labels(everything(secret, scores), secret, seeded(trial)).p_value <= 0.05
+        if trial < 20:
+            shares = (secret.sources[:, None, :, None] == secret.sources[None, :, None, :]).flatten(2).any(2)
+            linked = everything(secret, noise + shares)
+            found += beyond_labels(linked, secret, seeded(trial)).p_value <= 1e-4
+    assert max(errs.values()) <= 13, errs
+    assert found >= 18
 
 
 def test_the_curve_is_the_rate_of_pairs_that_are_found() -> None:

@@ -42,7 +42,11 @@ def test_wrong_signs(secret: MixingSecret) -> None:
 
 def test_coins_are_wrong_half_of_the_time(secret: MixingSecret) -> None:
     (coins,) = baselines(Masks(torch.arange(48), secret.signs()), secret, seeded(0))
-    assert not coins.drawn  # there is no exact chance: they are used
+    assert coins.drawn  # half of the signs is the exact chance; they are used where that is not known
+    chance = METRICS["wrong-signs"].chance
+    assert chance is not None
+    assert chance(coins.claim, secret).tolist() == [0.5] * 48
+    assert METRICS["wrong-signs-flipped"].chance is None
     assert abs(float(METRICS["wrong-signs"].score(coins.claim, secret).mean()) - 0.5) < 0.012  # 4.6 deviations
 
 

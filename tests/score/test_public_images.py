@@ -80,6 +80,20 @@ def test_a_random_order_has_no_repeats(secret: MixingSecret) -> None:
     assert all(len(set(row)) == 20 and min(row) >= 0 and max(row) < 60 for row in baseline.candidates.tolist())
 
 
+def test_hits_are_counted_row_by_row() -> None:
+    """7 of 60 rows, where 2 of 40 images would be right: P[Bin(60, 1/20) ≥ 7]; not if a row is asked about twice."""
+    _, secret = Mixup(k=3, k_private=1).hide(images(30), images(40, seed=1), seeded(0), rounds=2)
+    wrong = torch.tensor([next(i for i in range(40) if i not in row) for row in secret.public_sources.tolist()])
+    answers = torch.where(torch.arange(60) < 7, secret.public_sources[:, 1], wrong)[:, None]
+    claim = PublicImagesFound(torch.arange(60), answers, torch.zeros(60, 1), 40)
+    test = METRICS["hit@1"].test
+    assert test is not None
+    found = test(claim, secret, seeded(0))
+    assert found is not None
+    assert found.p_value == pytest.approx(sum(comb(60, k) * 19 ** (60 - k) for k in range(7, 61)) / 20**60)
+    assert test(replace(claim, rows=torch.arange(60) // 2), secret, seeded(0)) is None
+
+
 def test_hit_rate_among_the_first_m() -> None:
     private, public = images(30), images(40, seed=1)
     _, secret = Mixup(k=3, k_private=1).hide(private, public, seeded(0))

@@ -16,12 +16,12 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.chance.compiled import compiled
 from hideseek.records.secret import Secret
-from hideseek.score.significance import Significance
+from hideseek.score.significance import HALVINGS, Significance
 
 DRAWS, FEWEST_DRAWS = 1999, 499
 WORK = 1 << 28  # numbers to look at for all draws together: a second
 UNIFORMS = 1 << 20  # numbers that are drawn at a time
-TAIL = 0.1  # of the draws: their excess tells how the tail falls
+FEW = 60  # items: fewer are shuffled more than once
 RESOLVED = 10  # draws as high as the score: with fewer, the tail is extended
 
 
@@ -29,7 +29,7 @@ class OtherTruths:
     """Which images some items could hold: those at some places are drawn anew, and no image comes twice in an item."""
 
     def __init__(self, held: Int[Tensor, "m k"], secret: Secret, places: Sequence[int], *, named: bool) -> None:
-        """Sort the items by the label at each place; `named`: it counts which image it is, not only whether it is one."""
+        """Sort the items by the label at each place; `named`: which image it is counts, not only where it is again."""
         self.held = held.numpy().astype(np.int64)
         kinds = np.concatenate([[-1], _kinds(secret)])[self.held + 1]
         self.places = np.array(places)
@@ -42,11 +42,13 @@ class OtherTruths:
 
     def draw(self, count: int, chance: Randomness) -> Iterator[NDArray[np.int64]]:
         """Draw so many other truths."""
-        together = max(1, UNIFORMS // max(1, self.orders.size))
+        sweeps = 1 + FEW // max(1, len(self.held))  # few items often clash, and leave trades out
+        together = max(1, UNIFORMS // max(1, sweeps * self.orders.size))
         for done in range(0, count, together):
-            for uniforms in chance.uniforms(min(together, count - done), *self.orders.shape).numpy():
+            for uniforms in chance.uniforms(min(together, count - done), sweeps, *self.orders.shape).numpy():
                 drawn = self.held.copy()
-                _shuffle(drawn, self.places, self.orders, self.starts, uniforms)
+                for each in uniforms:
+                    _shuffle(drawn, self.places, self.orders, self.starts, each)
                 yield drawn
 
 
@@ -123,30 +125,40 @@ def beyond(
 ) -> Significance:
     """Compare a statistic with those of other truths: p = (1 + how many are as high) / (1 + draws).
 
-    Corrected levels are below what some hundred draws resolve. There the tail is taken as exponential, with the mean
-    excess β of the highest tenth, and two standard errors more: P = P[T > u] exp(−(t − u) / β). Statistics that are
-    sums have lighter tails, so that this errs on the safe side. No p-value is below the chance of the truth itself.
-    `value` gives the mean of the metric that a statistic stands for.
+    Corrected levels are below what some hundred draws resolve. There the tail is that of a shifted gamma law with their
+    mean, deviation and skewness (Pearson's type III, as Mielke and Berry use it for permutations); the skewness is
+    taken two standard errors higher, √(6 / draws) each, and a statistic in steps half a step lower, to be on the safe
+    side. No p-value is below the chance of the truth itself. `value` gives the mean of the metric that a statistic
+    stands for.
     """
+    from scipy.special import gammaincc
+
     drawn = np.sort(drawn)
-    threshold = drawn[int((1 - TAIL) * len(drawn))]
-    excess = drawn[drawn > threshold] - threshold
-    slope = float(excess.mean()) * (1 + 2 / np.sqrt(len(excess))) if len(excess) else 0.0
-    share = (1 + len(excess)) / (1 + len(drawn))
+    mean, deviation = float(drawn.mean()), float(drawn.std())
     close = 1e-9 * max(1.0, float(np.abs(drawn).max()))
+    steps = np.diff(drawn)
+    half_step = float(steps[steps > close].min(initial=np.inf)) / 2
+    varies = deviation > close
+    skewness = max(0.0, float(((drawn - mean) ** 3).mean()) / deviation**3) if varies else 0.0
+    shape = 4 / (skewness + 2 * np.sqrt(6 / len(drawn))) ** 2
 
     def p_value(statistic: float) -> float:
         as_high = len(drawn) - int(np.searchsorted(drawn, statistic - close))
         seen = (1 + as_high) / (1 + len(drawn))
-        if as_high < RESOLVED and slope > 0:
-            seen = min(seen, share * float(np.exp(-(statistic - threshold) / slope)))
+        if as_high < RESOLVED and varies:
+            above = (statistic - half_step - mean) / deviation
+            seen = min(seen, float(gammaincc(shape, max(0.0, shape + above * np.sqrt(shape)))))
         return max(seen, rarest)
 
     def least(level: float) -> float | None:
-        if level < rarest or (slope == 0 and level < 1 / (1 + len(drawn))):
+        if level < rarest or (not varies and level < 1 / (1 + len(drawn))):
             return None
-        if level * (1 + len(drawn)) > RESOLVED:
-            return value(float(drawn[-int(level * (1 + len(drawn)))]))
-        return value(threshold + slope * float(np.log(share / level)))
+        low, high = float(drawn[0]) - 1, float(drawn[-1]) + 2 * close
+        while p_value(high) > level:
+            high += max(deviation, close)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if p_value(middle) <= level else (middle, high)
+        return value(high)
 
     return Significance(p_value(found), least)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 LEVEL = 0.025  # one end of a 95 % interval
 FLIPPED = 16  # images whose signs are flipped in all ways, 2^16
-_HALVINGS = 40
+HALVINGS = 40  # of where a least mean is searched
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def sign_flips(
         low, high = 0.0, 1e-12 + np.abs(scatter / counts).max()
         while _flipped(scatter + high * counts) > level:
             high *= 2
-        for _ in range(_HALVINGS):
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             low, high = (low, middle) if _flipped(scatter + middle * counts) <= level else (middle, high)
         return value(high)

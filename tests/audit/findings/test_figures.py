@@ -2,22 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
-from hideseek.audit.findings.figures import LEVEL, broke, conclusive, decisive_metrics, figures, harm, outcome_of
+from hideseek.audit.findings.figures import broke, conclusive, decisive_metrics, figures, harm, outcome_of
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
 from hideseek.records import Attribution, Claim, Evidence, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Figure, Harm, Outcome, Range
 from hideseek.score.claims import CLAIMS
-from hideseek.score.confidence import _p_value
 from hideseek.score.judge import judge
+from hideseek.score.significance import LEVEL, sign_flips
 from toys import images
 
 ONE = Range(0.5, 0.4, 0.6, 50)
@@ -35,14 +34,16 @@ def test_all_figures_together_seldom_err() -> None:
 
     400 trials each: 2.5 % + 2.3 % (three deviations). Without correction it would be 1 − 0.975^12 = 26 %.
     """
-    generator, ones = np.random.default_rng(0), np.ones(40)
+    generator, places = np.random.default_rng(0), torch.arange(40)
     laws: dict[str, Callable[[], NDArray[np.float64]]] = {
         "normal": lambda: np.asarray(generator.normal(0, 1, 40)),
         "skew to the right": lambda: np.asarray(generator.exponential(1, 40) - 1),
         "one in forty is right": lambda: np.asarray((generator.random(40) < 1 / 40) - 1 / 40),
     }
     for name, draw in laws.items():
-        p_values = np.array([min(_p_value(draw(), ones) for _ in range(12)) for _ in range(400)])
+        p_values = np.array(
+            [min(sign_flips(torch.from_numpy(draw()), places, float).p_value for _ in range(12)) for _ in range(400)]
+        )
         assert (p_values <= LEVEL / 12).mean() <= 0.048, name
         if name == "normal":
             assert (p_values <= LEVEL).mean() > 0.15
@@ -69,10 +70,14 @@ def test_more_attacks_ask_for_smaller_p_values() -> None:
     shares = (secret.sources[first][:, :, None] == secret.sources[second][:, None, :]).flatten(1).any(1)
     scores = 0.4 * shares + seeded(5).normals(len(first))  # hardly better than chance
     judgement = judge(Evidence((Links(first, second, scores),)), secret, seeded(0))
-    p_value = next(score.advantage.p_value for score in judgement.scores if score.metric == "auc" and score.advantage)
-    assert 0 < p_value < LEVEL, p_value  # so that one attack is enough, and many are not
+    p_value = next(each.p_value for each in figures(judgement, 1) if each.metric == "auc")
+    assert p_value is not None
+    assert 0 < p_value < LEVEL / 2, p_value  # so that one attack is enough, and many are not
     assert broke(figures(judgement, 1))
-    assert not broke(figures(judgement, int(LEVEL / p_value) + 1))
+    assert not broke(figures(judgement, int(LEVEL / 2 / p_value) + 1))
+    looks = int(np.log2(LEVEL / p_value))  # each at half the level of the one before
+    assert broke(figures(judgement, 1, looks - 1))
+    assert not broke(figures(judgement, 1, looks))
 
 
 def test_how_bad_each_kind_of_claim_is() -> None:
@@ -95,7 +100,7 @@ def test_how_bad_each_kind_of_claim_is() -> None:
 
 
 def test_a_few_hits_among_many_are_judged_exactly() -> None:
-    """11 of 160 images re-identified, where the best baseline has 2: P[Bin(160, 3/161) ≥ 11] by its sum."""
+    """11 of 160 images re-identified, where chance is known, or the best baseline has some: by sums over outcomes."""
     private = images(160, stored=False)
     truth = MixingSecret(
         private, torch.arange(160)[:, None], torch.empty(160, 0, dtype=torch.int64), torch.ones(160, 1)
@@ -106,11 +111,13 @@ def test_a_few_hits_among_many_are_judged_exactly() -> None:
     score = next(each for each in judge(Evidence((claim,)), truth, seeded(0)).scores if each.metric == "re-identified")
     hits = int((score.values >= 1).sum())
     baseline = score.baselines[score.best_baseline].mean
-    rate = baseline if score.best_baseline == "chance" else (160 * baseline + 1) / 161
-    wanted = sum(comb(160, k) * rate**k * (1 - rate) ** (160 - k) for k in range(hits, 161))
+    wanted = sum(comb(160, k) * baseline**k * (1 - baseline) ** (160 - k) for k in range(hits, 161))
+    if score.best_baseline != "chance":  # Fisher's test: of so many hits together, so many are the attack's
+        both = hits + round(160 * baseline)
+        wanted = sum(comb(160, k) * comb(160, both - k) for k in range(hits, both + 1)) / comb(320, both)
     assert 11 <= hits <= 15
-    assert score.advantage is not None
-    assert score.advantage.p_value == pytest.approx(wanted, rel=1e-6)
+    assert score.significance is not None
+    assert score.significance.p_value == pytest.approx(wanted, rel=1e-6)
     assert broke(figures(judge(Evidence((claim,)), truth, seeded(0)), 8))
 
 
@@ -134,15 +141,14 @@ def test_chance_is_known_not_drawn() -> None:
         "accuracy": 1 / 40,
     }
     for metric, value in wanted.items():
-        assert set(scores[metric].baselines) <= {"chance", "labels alone"}
+        assert set(scores[metric].baselines) <= {"chance", "labels alone", "classes by size"}
         assert scores[metric].baselines["chance"].mean == pytest.approx(value)
 
 
 def test_too_few_images_conclude_nothing() -> None:
-    few = replace(FIGURE, advantage=replace(ONE, images=4))
-    assert not conclusive((few,))
-    assert conclusive((FIGURE,))
-    assert not conclusive((replace(FIGURE, harm=Harm.NOTHING),))
+    assert not conclusive((FIGURE,))  # no mean would have beaten its baseline
+    assert conclusive((replace(FIGURE, smallest=0.7),))
+    assert not conclusive((replace(FIGURE, smallest=0.7, harm=Harm.NOTHING),))
     assert not conclusive(())
 
 
@@ -157,3 +163,20 @@ def test_what_breaks_and_what_leaks() -> None:
     ]
     assert outcome_of((FIGURE, replace(FIGURE, harm=Harm.REIDENTIFIED))) is Outcome.BROKEN
     assert outcome_of((missed,)) is outcome_of(()) is Outcome.RESISTED
+
+
+def test_the_smallest_effect_that_could_have_been_shown() -> None:
+    """Six images all but recovered: at the level of one attack hits could decide, at that of very many nothing can."""
+    private = images(6, stored=False)
+    truth = MixingSecret(private, torch.arange(6)[:, None], torch.empty(6, 0, dtype=torch.int64), torch.ones(6, 1))
+    claim = Reconstruction(private.pixels() + 0.1 * seeded(1).normals(6, *private.shape), torch.arange(6), "images")
+    judgement = judge(Evidence((claim,)), truth, seeded(0))
+    one, many = ({each.metric: each for each in figures(judgement, tests)} for tests in (1, 10**8))
+    recovered = one["recovered"]
+    assert recovered.p_value == pytest.approx(31.0**-6)  # none of 30 pairs of others passes
+    assert recovered.beats
+    assert one["absolute-correlation"].smallest is None  # 2^-6 is above 2.5 % / 8
+    assert not one["absolute-correlation"].beats
+    assert one["re-identified"].given == ("candidates",)
+    assert conclusive(tuple(one.values()))
+    assert not conclusive(tuple(many.values()))
