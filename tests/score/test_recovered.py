@@ -132,8 +132,8 @@ def test_of_a_few_images_all_pairs_tell_how_often_unrelated_ones_pass(faces: Sam
     assert chance(claim, secret_of(private)).tolist() == pytest.approx([1 / 21] * 5)
     (score,) = judge(Evidence((claim,)), secret_of(private), seeded(0), ["recovered"]).scores
     assert score.best_baseline == "chance"
-    assert score.advantage is not None
-    assert score.advantage.p_value == pytest.approx(21.0**-5)
+    assert score.significance is not None
+    assert score.significance.p_value == pytest.approx(21.0**-5)
 
 
 def test_the_rate_counts_pairs_and_chances(faces: Samples) -> None:
