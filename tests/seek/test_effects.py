@@ -125,7 +125,8 @@ def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[t
     decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
     scores = judge(evidence, secret, seeded(3), decisive).scores
     return {
-        (score.number, score.metric): 1.0 if score.advantage is None else score.advantage.p_value for score in scores
+        (score.number, score.metric): 1.0 if score.significance is None else score.significance.p_value
+        for score in scores
     }
 
 
