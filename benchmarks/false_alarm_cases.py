@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.chance import Randomness, seeded
-from hideseek.data import load
+from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Mixup
 from hideseek.records import Attribution, Claim, Links, Masks, PublicImagesFound, Reconstruction, Samples
 from hideseek.records.mixing_secret import MixingSecret
@@ -93,10 +93,11 @@ def noise_of_rows(secret: MixingSecret, chance: Generator) -> Tensor:
     return rows @ rows.T
 
 
-def shared(secret: MixingSecret, chance: Generator, strength: float) -> Tensor:
-    """Add something to random scores where rows share an image, and where they share a class."""
-    images = torch.nn.functional.one_hot(secret.sources).sum(1)
-    return strength * (images @ images.T > 0) + drawn(chance, secret.items, secret.items)
+def gated(secret: MixingSecret, chance: Generator, strength: float = 0.0) -> Tensor:
+    """Score pairs with a common class at random, more by so many deviations where they share an image; others least."""
+    images = functional.one_hot(secret.sources).sum(1)
+    scores = strength * (images @ images.T > 0) + drawn(chance, secret.items, secret.items)
+    return torch.where(common_classes(secret, chance) > 0, scores, -9.0)
 
 
 def links(secret: MixingSecret, scores: Tensor) -> Claim:
@@ -117,11 +118,9 @@ LINKS = Kind(
         "common classes over their sizes": common_classes,
         "how bright the second row is": brightness,
         "noise of rows": noise_of_rows,
+        "random scores for common classes": gated,
     },
-    {
-        f"{strength} deviations more for a shared image": partial(shared, strength=strength)
-        for strength in (0.3, 0.6, 1.2)
-    },
+    {f"{more} deviations more for a shared image": partial(gated, strength=more) for more in (0.5, 1.0, 2.0)},
 )
 
 # Whose encoding a row is: a score for all rows and images.
@@ -242,8 +241,6 @@ def photographs() -> tuple[Samples, Samples]:
 
 def pictured(images: int, chance: Generator, *, mask: bool = False, rounds: int = 0) -> MixingSecret:
     """Share images one by one, or mixed; as many others, of which nothing is shared, are there to be mistaken for."""
-    from hideseek.data import normalise
-
     own, others = photographs()
     private = normalise(own.take(torch.from_numpy(chance.permutation(len(own))[:images])), "channel")
     gallery = normalise(others.take(torch.from_numpy(chance.integers(len(others), size=images))), private.normalisation)
@@ -258,8 +255,6 @@ def pictured(images: int, chance: Generator, *, mask: bool = False, rounds: int 
 
 def unrelated(secret: MixingSecret, chance: Generator) -> Tensor:
     """Give pieces of the same photographs that overlap with no private image."""
-    from hideseek.data import normalise
-
     others = normalise(photographs()[1], secret.private.normalisation)
     return others.pixels(torch.from_numpy(chance.integers(len(others), size=secret.items)))
 
@@ -277,8 +272,6 @@ def low_frequencies(secret: MixingSecret, chance: Generator) -> Tensor:
 
 def class_means(secret: MixingSecret, chance: Generator) -> Tensor:
     """Average unrelated images of the class that a row was made for."""
-    from hideseek.data import normalise
-
     others = normalise(photographs()[1], secret.private.normalisation)
     means = functional.normalize(others.labels, p=1.0, dim=0).T @ others.pixels().flatten(1)
     classes = secret.private.labels.argmax(1)[secret.sources[:, 0]]
@@ -326,11 +319,11 @@ KINDS: dict[str, Kind] = {
     "masks": MASKS,
     "public-images": PUBLIC_IMAGES,
     "reconstruction of images": reconstructions("images", (5, 8, 20, 100), pictured),
-    "reconstruction in any order": reconstructions("any", (5, 8, 20, 100, 500), pictured),
-    "reconstruction of rows": reconstructions("items", (5, 8, 20, 100), partial(pictured, rounds=2)),
+    "reconstruction in any order": reconstructions("any", (5, 20, 100, 500), pictured),
+    "reconstruction of rows": reconstructions("items", (8, 40), partial(pictured, rounds=2)),
     "reconstruction of masked rows": reconstructions(
         "items",
-        (5, 8, 20, 100),
+        (8, 40),
         partial(pictured, rounds=2, mask=True),
         **{"mean of absolute values": partial(of_all, absolute=True)},
     ),

@@ -84,11 +84,9 @@ def rows(kinds: dict[str, Kind], runs: int, *, quick: bool) -> Iterator[Row]:
                 most = min(runs, OF_LARGE if images >= LARGE else OF_EFFECTS if effect else runs)
                 for what, guess in guesses.items():
                     start = time.process_time()
-                    found = [found_by(kind, guess, images, run) for run in range(most)]
-                    seconds = round(time.process_time() - start, 1)
-                    yield Row(
-                        name, what, effect, images, most, *(sum(each) for each in zip(*found, strict=True)), seconds
-                    )
+                    told = [found_by(kind, guess, images, run) for run in range(most)]
+                    found, broken = sum(some for some, _ in told), sum(all_of_it for _, all_of_it in told)
+                    yield Row(name, what, effect, images, most, found, broken, round(time.process_time() - start, 1))
 
 
 def main() -> None:
@@ -142,7 +140,7 @@ def show(found: list[Row], nulls: int) -> None:
     table = Table(*HEAD, title="effects" if found[0].effect else f"nulls, of which {LEVEL:.1%} may be found")
     for row in found:
         table.add_row(*cells(row, nulls))
-    Console().print(table)
+    Console(width=max(130, Console().width)).print(table)
 
 
 def markdown(found: list[Row], nulls: int) -> str:

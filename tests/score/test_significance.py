@@ -63,7 +63,7 @@ def test_few_images_err_no_more_than_said() -> None:
 def test_known_and_seen_rates() -> None:
     wanted = sum(comb(160, k) * 0.02**k * 0.98 ** (160 - k) for k in range(9, 161))
     assert known_rate(9, 160, 0.02).p_value == pytest.approx(wanted)
-    seen = scipy.stats.fisher_exact([[11, 149], [2, 158]], alternative="greater").pvalue
+    seen = scipy.stats.fisher_exact(np.array([[11, 149], [2, 158]]), alternative="greater").pvalue
     assert seen_rate(11, 2, 160).p_value == pytest.approx(seen)
     assert known_rate(0, 5, 0.5).p_value == seen_rate(0, 0, 5).p_value == 1
 

@@ -22,6 +22,7 @@ DRAWS, FEWEST_DRAWS = 1999, 499
 WORK = 1 << 28  # numbers to look at for all draws together: a second
 UNIFORMS = 1 << 20  # numbers that are drawn at a time
 FEW = 60  # items: fewer are shuffled more than once
+TAIL = 0.1  # the highest draws, whose excess tells how a heavy tail falls
 RESOLVED = 10  # draws as high as the score: with fewer, the tail is extended
 
 
@@ -125,40 +126,60 @@ def beyond(
 ) -> Significance:
     """Compare a statistic with those of other truths: p = (1 + how many are as high) / (1 + draws).
 
-    Corrected levels are below what some hundred draws resolve. There the tail is that of a shifted gamma law with their
-    mean, deviation and skewness (Pearson's type III, as Mielke and Berry use it for permutations); the skewness is
-    taken two standard errors higher, √(6 / draws) each, and a statistic in steps half a step lower, to be on the safe
-    side. No p-value is below the chance of the truth itself. `value` gives the mean of the metric that a statistic
-    stands for.
+    Corrected levels are below what some hundred draws resolve: there the `tail` tells. No p-value is below the chance
+    of the truth itself. `value` gives the mean of the metric that a statistic stands for.
     """
-    from scipy.special import gammaincc
-
     drawn = np.sort(drawn)
-    mean, deviation = float(drawn.mean()), float(drawn.std())
     close = 1e-9 * max(1.0, float(np.abs(drawn).max()))
-    steps = np.diff(drawn)
-    half_step = float(steps[steps > close].min(initial=np.inf)) / 2
-    varies = deviation > close
-    skewness = max(0.0, float(((drawn - mean) ** 3).mean()) / deviation**3) if varies else 0.0
-    shape = 4 / (skewness + 2 * np.sqrt(6 / len(drawn))) ** 2
+    varies = float(drawn.std()) > close
+    beyond_draws = tail(drawn, close) if varies else lambda statistic: 1.0
 
     def p_value(statistic: float) -> float:
         as_high = len(drawn) - int(np.searchsorted(drawn, statistic - close))
         seen = (1 + as_high) / (1 + len(drawn))
-        if as_high < RESOLVED and varies:
-            above = (statistic - half_step - mean) / deviation
-            seen = min(seen, float(gammaincc(shape, max(0.0, shape + above * np.sqrt(shape)))))
-        return max(seen, rarest)
+        return max(rarest, seen if as_high >= RESOLVED else min(seen, beyond_draws(statistic)))
 
     def least(level: float) -> float | None:
         if level < rarest or (not varies and level < 1 / (1 + len(drawn))):
             return None
         low, high = float(drawn[0]) - 1, float(drawn[-1]) + 2 * close
         while p_value(high) > level:
-            high += max(deviation, close)
+            high += float(drawn.std())
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             low, high = (low, middle) if p_value(middle) <= level else (middle, high)
         return value(high)
 
     return Significance(p_value(found), least)
+
+
+def tail(drawn: Float[np.ndarray, " draws"], close: float) -> Callable[[float], float]:
+    """Give P[T ≥ t] far beyond the draws, from above.
+
+    That of a shifted gamma law with their mean, deviation and skewness (Pearson's type III, which Mielke and Berry use
+    for permutations), the skewness two standard errors higher, √(6/n) each. Where their kurtosis is above that of this
+    law, 3/2 skewness², by a standard error, √(24/n): an exponential tail with the mean excess of the highest tenth,
+    and two standard errors more. Statistics in steps, as counts are, are taken half a step lower.
+    """
+    from scipy.special import gammaincc
+    from scipy.stats import kurtosis, skew
+
+    steps = np.diff(drawn)
+    half_step = float(steps[steps > close].min()) / 2
+    count, mean, deviation, skewness = len(drawn), float(drawn.mean()), float(drawn.std()), max(0.0, float(skew(drawn)))
+    shape = 4 / (skewness + 2 * np.sqrt(6 / count)) ** 2
+
+    def gamma(statistic: float) -> float:
+        above = (statistic - half_step - mean) / deviation
+        return float(gammaincc(shape, max(0.0, shape + above * np.sqrt(shape))))
+
+    threshold = float(drawn[int((1 - TAIL) * count)])
+    excess = drawn[drawn > threshold] - threshold
+    if not len(excess) or kurtosis(drawn) <= 1.5 * skewness**2 + np.sqrt(24 / count):
+        return gamma
+    slope = float(excess.mean()) * (1 + 2 / np.sqrt(len(excess)))
+
+    def exponential(statistic: float) -> float:
+        return (1 + len(excess)) / (1 + count) * float(np.exp(-(statistic - half_step - threshold) / slope))
+
+    return exponential

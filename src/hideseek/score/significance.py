@@ -37,7 +37,7 @@ def sign_flips(
     `value` gives the mean of the metric that an advantage stands for.
     """
     names, place = np.unique(groups.numpy(), return_inverse=True)
-    sums = np.bincount(place, advantages.double().numpy(), len(names))
+    sums = np.bincount(place, advantages.double().numpy(), len(names)).astype(np.float64)
     counts = np.bincount(place, minlength=len(names)).astype(np.float64)
     scatter = sums - sums.sum() / counts.sum() * counts
 
