@@ -101,7 +101,7 @@ def test_how_bad_each_kind_of_claim_is() -> None:
 
 
 def test_a_few_hits_among_many_are_enough() -> None:
-    """11 of 160 images re-identified, where chance gives one in 320: other truths of the class have as many as never."""
+    """11 of 160 images re-identified, where chance gives one in 320: other truths never have as many."""
     private = images(160, stored=False)
     truth = MixingSecret(
         private, torch.arange(160)[:, None], torch.empty(160, 0, dtype=torch.int64), torch.ones(160, 1)
