@@ -81,7 +81,7 @@ def _flipped(sums: NDArray[np.float64]) -> float:
 
 
 def _left_skew(sums: NDArray[np.float64]) -> float:
-    """Give the p-value of Student's test after Hall's transformation (1992), which takes skewness γ < 0 out.
+    """Give the p-value of Student's test after Hall's transformation (1992), which takes skewness γ out; 0 if γ ≥ 0.
 
     T = √(n − 1) (U + γ U² / 3 + γ² U³ / 27 + γ / 6n) with U = mean / deviation. Few scores understate how skew they
     are: γ is twice that of the scores, by simulation (exponential, 8 to 40 images).
@@ -89,9 +89,11 @@ def _left_skew(sums: NDArray[np.float64]) -> float:
     from scipy.special import stdtr
 
     count, mean, deviation = len(sums), float(sums.mean()), float(sums.std())
-    if count < 2 or deviation <= 1e-9 * abs(mean) or mean <= 0:
-        return 0.0 if mean > 0 else 1.0
-    skewness = 2 * min(0.0, float(((sums - mean) ** 3).mean()) / deviation**3)
+    if deviation <= 1e-9 * abs(mean):
+        return 0.0
+    skewness = 2 * float(((sums - mean) ** 3).mean()) / deviation**3
+    if skewness >= 0:
+        return 0.0
     u = mean / deviation
     transformed = u + skewness * u**2 / 3 + skewness**2 * u**3 / 27 + skewness / (6 * count)
     return float(stdtr(count - 1, -np.sqrt(count - 1) * transformed))
