@@ -1,7 +1,8 @@
 """Whether a mean is beyond chance: its p-value, and the least mean that would have been.
 
-All tests are one-sided, and exact or conservative where scores are few: an audit's corrected levels are far in the
-tails, where Student's test on a dozen skew scores errs ten times as often as it says.
+All tests are one-sided. An audit's corrected levels are far in the tails, where Student's test errs twenty times as
+often as it says on a dozen scores that are skew to the left (exponential, at 0.1 %): a little better than the baseline
+on most images, and much worse on few.
 """
 
 from collections.abc import Callable
@@ -33,8 +34,9 @@ def sign_flips(
 
     Where an attack is no better than its baseline, the two could change places, so that Σ_u ± x_u, with x_u the sum of
     image u's advantages, is as likely as Σ_u x_u. The largest x_u are flipped in all ways (Fisher 1935); the total of
-    the others is taken as normal with variance Σ x_u², less the smallest |x_u| since totals may come in steps.
-    `value` gives the mean of the metric that an advantage stands for.
+    the others is taken as normal with variance Σ x_u², less the smallest |x_u| since totals may come in steps. Where
+    the x_u are skew to the left, the larger p-value of this and of `_left_skew` counts. `value` gives the mean of the
+    metric that an advantage stands for.
     """
     names, place = np.unique(groups.numpy(), return_inverse=True)
     sums = np.bincount(place, advantages.double().numpy(), len(names)).astype(np.float64)
@@ -42,17 +44,21 @@ def sign_flips(
     scatter = sums - sums.sum() / counts.sum() * counts
 
     def least(level: float) -> float | None:
-        if _flipped(counts) > level:  # all images alike, as clear as can be
+        if _above_zero(counts) > level:  # all images alike, as clear as can be
             return None
         low, high = 0.0, 1e-12 + np.abs(scatter / counts).max()
-        while _flipped(scatter + high * counts) > level:
+        while _above_zero(scatter + high * counts) > level:
             high *= 2
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            low, high = (low, middle) if _flipped(scatter + middle * counts) <= level else (middle, high)
+            low, high = (low, middle) if _above_zero(scatter + middle * counts) <= level else (middle, high)
         return value(high)
 
-    return Significance(_flipped(sums), least)
+    return Significance(_above_zero(sums), least)
+
+
+def _above_zero(sums: NDArray[np.float64]) -> float:
+    return max(_flipped(sums), _left_skew(sums))
 
 
 def _flipped(sums: NDArray[np.float64]) -> float:
@@ -72,6 +78,23 @@ def _flipped(sums: NDArray[np.float64]) -> float:
     if not len(others):
         return float((totals >= wanted).mean())
     return float(ndtr((totals - wanted + others.min()) / np.sqrt(np.square(others).sum())).mean())
+
+
+def _left_skew(sums: NDArray[np.float64]) -> float:
+    """Give the p-value of Student's test after Hall's transformation (1992), which takes skewness γ < 0 out.
+
+    T = √(n − 1) (U + γ U² / 3 + γ² U³ / 27 + γ / 6n) with U = mean / deviation. Few scores understate how skew they
+    are: γ is twice that of the scores, by simulation (exponential, 8 to 40 images).
+    """
+    from scipy.special import stdtr
+
+    count, mean, deviation = len(sums), float(sums.mean()), float(sums.std())
+    if count < 2 or deviation <= 1e-9 * abs(mean) or mean <= 0:
+        return 0.0 if mean > 0 else 1.0
+    skewness = 2 * min(0.0, float(((sums - mean) ** 3).mean()) / deviation**3)
+    u = mean / deviation
+    transformed = u + skewness * u**2 / 3 + skewness**2 * u**3 / 27 + skewness / (6 * count)
+    return float(stdtr(count - 1, -np.sqrt(count - 1) * transformed))
 
 
 def known_rate(hits: int, count: int, rate: float) -> Significance:
