@@ -1,6 +1,6 @@
 """How often an attack that finds nothing is said to have found something, and how often one that does.
 
-    python benchmarks/false_alarms.py [--quick] [--only KIND] [--runs N] [--json FILE] [--markdown FILE]
+    python benchmarks/false_alarms.py [--quick] [--only KIND] [--runs N] [--add FILE] [--json FILE] [--markdown FILE]
 
 Every kind of claim is made by attacks that ignore the release (nulls), again and again about new images and keys, and
 judged as in an audit of this one attack: a false alarm is a decisive figure that beats its baselines at 2.5 % over the
@@ -97,6 +97,7 @@ def main() -> None:
     )
     parser.add_argument("--only", choices=list(KINDS), action="append", help="these kinds of claims alone")
     parser.add_argument("--runs", type=int, help=f"runs of each null, {RUNS} by default")
+    parser.add_argument("--add", type=Path, action="append", default=[], help="figures that another process measured")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
     asked = parser.parse_args()
@@ -107,6 +108,7 @@ def main() -> None:
     found = list(
         track(rows(kinds, runs, quick=asked.quick), "judging", total=_count(kinds), console=Console(stderr=True))
     )
+    found = [Row(**row) for file in asked.add for row in json.loads(file.read_text("utf-8"))] + found
     nulls = sum(not row.effect for row in found)
     for effect in (False, True):
         show([row for row in found if row.effect is effect], nulls)

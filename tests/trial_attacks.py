@@ -52,13 +52,13 @@ class Known(Attack[EncodedRelease]):
 
 @dataclass(frozen=True)
 class Misbehaving(Look):
-    """Do something else on the audited release, known by its rounds; prove itself like Look."""
+    """Do something else on the audited release, known by its rounds and k = 3 in Mixup; prove itself like Look."""
 
     what: ClassVar[Callable[[], None]]
     rounds: int = 3
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
-        if release.rounds == self.rounds:
+        if release.rounds == self.rounds and release.scheme.images_per_row.private == 3:
             type(self).what()
         return super().seek(release, chance)
 

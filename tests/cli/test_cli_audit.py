@@ -221,7 +221,7 @@ def test_an_audit_that_was_stopped_goes_on_with_the_same_command(
     monkeypatch.setitem(ATTACKS, "interrupted", Interrupted(rounds=4))
     address = _folder(tmp_path / "set", ("ill", "well"), 30)
     attacks = ("--attacks", "mixup-pairs,interrupted", "--sample", "40", "--rounds", "4", "--budget", "10h")
-    command = ["audit", "mixup", "--data", address, *attacks, "--out", str(tmp_path / "a")]
+    command = ["audit", "mixup", "--k", "3", "--data", address, *attacks, "--out", str(tmp_path / "a")]
     assert main(command) == 130
     assert "Give the same command with --resume." in said(capsys)
     done = (tmp_path / "a" / "work" / "result" / "mixup" / "mixup-pairs.json").read_bytes()

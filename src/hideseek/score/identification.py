@@ -103,13 +103,15 @@ def permuted(claim: Reconstruction, secret: Secret, chance: Randomness) -> Permu
     labels = secret.private.labels.cpu()
     kinds = labels.unique(dim=0, return_inverse=True)[1] if labels.shape[1] else torch.zeros(len(labels)).long()
     in_order = kinds.argsort(stable=True)
-    renamed = torch.empty(len(kinds) + 1, dtype=torch.int64)
-    renamed[-1] = -1  # no image stays none
-    drawn = np.empty(int(np.clip(WORK // len(kinds), FEWEST_DRAWS, DRAWS)))
-    for number in range(len(drawn)):
-        keys = kinds + chance.uniforms(len(kinds)).double()
-        renamed[in_order] = keys.argsort()
-        drawn[number] = float(_scores(first, renamed[places]).double().mean())
+    count = int(np.clip(WORK // len(kinds), FEWEST_DRAWS, DRAWS))
+    drawn = np.empty(count)
+    for part in blocks(count, max(len(kinds), 2 * places.numel()), BLOCK):
+        keys = kinds + chance.uniforms(part.stop - part.start, len(kinds)).double()
+        renamed = torch.full((len(keys), len(kinds) + 1), -1)  # no image stays none
+        renamed[:, in_order] = keys.argsort(1)
+        other = renamed[:, places]
+        hit = ((first.images[None, :, :, None] == other[:, :, None, :]) & (other >= 0)[:, :, None, :]).flatten(2).any(2)
+        drawn[part] = (hit * first.worth).double().mean(1).numpy()
     sizes = kinds.bincount()
     rarest = math.exp(-sum(math.lgamma(size + 1) for size in sizes.tolist()))
     return Permuted(float(scores[known].double().mean()), drawn, rarest)
