@@ -16,7 +16,7 @@ from hideseek.score.confidence import FEWEST, Interval
 from hideseek.score.judge import Judgement, Score
 
 WIDE = 120  # columns that all baselines need
-WIDTH = 160  # columns, where the output is not a terminal
+WIDTH = 200  # columns, where the output is not a terminal
 
 
 def show(attack: str, evidence: Evidence, judgement: Judgement) -> None:
