@@ -323,7 +323,7 @@ KINDS: dict[str, Kind] = {
     "reconstruction of rows": reconstructions("items", (8, 40), partial(pictured, rounds=2)),
     "reconstruction of masked rows": reconstructions(
         "items",
-        (8, 40),
+        (40,),
         partial(pictured, rounds=2, mask=True),
         **{"mean of absolute values": partial(of_all, absolute=True)},
     ),
