@@ -14,6 +14,7 @@ from hideseek.score.metric import Metric, Scores
 from hideseek.score.significance import Significance, known_rate, seen_rate, sign_flips
 
 CHANCE = "chance"  # the baseline that is known exactly
+ROUNDING = 1e-5  # of a score: what it is computed to
 
 
 def compared(
@@ -65,7 +66,9 @@ def _tested(metric: Metric, values: Scores, baseline: Scores, known: bool, group
             return known_rate(hits, count, float(baseline.mean()))
         return seen_rate(hits, math.ceil(float(baseline.sum())), count)
     sign, mean = (1 if metric.higher_is_better else -1), float(baseline.mean())
-    return sign_flips(sign * (values - baseline), groups, lambda advantage: mean + sign * advantage)
+    advantages = sign * (values - baseline)
+    advantages[advantages.abs() <= ROUNDING * baseline.abs()] = 0.0  # the same answer, computed in another order
+    return sign_flips(advantages, groups, lambda advantage: mean + sign * advantage)
 
 
 def _yes_or_no(values: Scores, groups: Int[Tensor, " n"]) -> bool:
