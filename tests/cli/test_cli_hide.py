@@ -12,12 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from safetensors import safe_open
+from torch import nn
 
 from hideseek.cli import main
 from hideseek.hide import ENCODERS
 from hideseek.hide.files.release_files import read_release
+from hideseek.models.features import Extractor
 
 
 def picture(path: Path, size: tuple[int, int] = (16, 16), seed: int = 0) -> None:
@@ -124,6 +127,20 @@ def test_a_study_may_give_away_what_a_stronger_attacker_knows(folder: Path, out:
 def test_the_embedded_faces_need_no_download(out: Path) -> None:
     assert main(["hide", "laplace", "--data", "faces", "--out", str(out)]) == 0
     assert read_release(out).encoded.images.shape[1:] == (1, 25, 25)
+
+
+def test_features_that_no_image_has_are_zero(folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks have dead units: the last of these five gives the same for every image."""
+    linear = nn.Linear(768, 5)
+    network = nn.Sequential(nn.Flatten(), linear, nn.ReLU())
+    with torch.no_grad():
+        linear.weight[4], linear.bias[:] = 0, torch.tensor([3.0, 3.0, 3.0, 3.0, -1.0])
+    monkeypatch.setattr("hideseek.models.features.efficientnet_lite0", lambda: Extractor(network, (3, 16, 16)))
+    assert hide(folder, out, "--features", "efficientnet-lite0") == 0
+    encoded = read_release(out).encoded
+    assert encoded.shape == (5, 1, 1)
+    assert (encoded.images[:, 4] == 0).all()
+    assert encoded.images[:, :4].abs().min(0).values.max() > 0
 
 
 def _text_called_jpg(folder: Path) -> None:
