@@ -193,8 +193,8 @@ def _folder(place: Path, classes: tuple[str, ...], count: int) -> str:
 @pytest.mark.parametrize(
     ("classes", "count", "words"),
     [
-        (("one",), 12, "the one class"),
-        ((".",), 12, "labels"),
+        (("one",), 12, "there is one class only"),
+        ((".",), 12, "the images have no labels"),
         (("ill", "well"), 5, "judged by 10 images"),
     ],
     ids=["one class", "no labels", "ten images"],

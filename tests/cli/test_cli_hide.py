@@ -12,12 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from safetensors import safe_open
+from torch import nn
 
 from hideseek.cli import main
 from hideseek.hide import ENCODERS
 from hideseek.hide.files.release_files import read_release
+from hideseek.models.features import Extractor
 
 
 def picture(path: Path, size: tuple[int, int] = (16, 16), seed: int = 0) -> None:
@@ -43,7 +46,7 @@ def out(tmp_path: Path) -> Path:
 def said(capsys: pytest.CaptureFixture[str]) -> str:
     """The one sentence of a failed command."""
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert not [line for line in captured.out.splitlines() if " classes" not in line], "nothing else was said"
     assert captured.err.startswith("hideseek: ")
     assert captured.err.count("\n") == 1
     assert "Traceback" not in captured.err
@@ -126,8 +129,117 @@ def test_the_embedded_faces_need_no_download(out: Path) -> None:
     assert read_release(out).encoded.images.shape[1:] == (1, 25, 25)
 
 
+def test_features_that_no_image_has_are_zero(folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks have dead units: the last of these five gives the same for every image."""
+    linear = nn.Linear(768, 5)
+    network = nn.Sequential(nn.Flatten(), linear, nn.ReLU())
+    with torch.no_grad():
+        linear.weight[4], linear.bias[:] = 0, torch.tensor([3.0, 3.0, 3.0, 3.0, -1.0])
+    monkeypatch.setattr("hideseek.models.features.efficientnet_lite0", lambda: Extractor(network, (3, 16, 16)))
+    assert hide(folder, out, "--features", "efficientnet-lite0") == 0
+    encoded = read_release(out).encoded
+    assert encoded.shape == (5, 1, 1)
+    assert (encoded.images[:, 4] == 0).all()
+    assert encoded.images[:, :4].abs().min(0).values.max() > 0
+
+
+def test_files_that_are_passed_over_are_named_by_type(
+    folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("cats/1.dcm", "cats/2.dcm", "notes.txt"):
+        (folder / name).write_text("no picture")
+    assert hide(folder, out) == 0
+    assert capsys.readouterr().err.startswith(
+        f"hideseek: 3 files were passed over in {folder}: 2 .dcm, 1 .txt; make PNG"
+    )
+
+
+def test_a_class_of_other_types_is_not_lost(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "birds").mkdir()
+    (folder / "birds" / "1.tiff").write_text("no picture")
+    assert hide(folder, out) == 1
+    assert "the subfolder 'birds' holds no JPEG, PNG, WebP or BMP image but 1 .tiff" in said(capsys)
+
+
+def test_classes_are_named_before_anything_is_written(
+    folder: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hideseek.cli.hide.write_release", stop)
+        assert hide(folder, out) == 130
+    assert capsys.readouterr().out == (
+        "2 classes: cats (6 images), dogs (6 images); their names are shared too"
+        " (--class-names numbers shares numbers).\n"
+    )
+    assert hide(folder, out, "--class-names", "numbers") == 0
+    assert "2 classes: 0 = cats (6 images), 1 = dogs (6 images); numbers are shared" in capsys.readouterr().out
+    assert json.loads((out / "release.json").read_text())["classes"] == 2
+    assert b"cats" not in b"".join(path.read_bytes() for path in out.iterdir())
+    assert read_release(out).encoded.labels.shape == (12, 2)
+
+
+@pytest.mark.parametrize("more", [(), ("--class-names", "numbers")])
+def test_classes_of_a_few_images_are_refused_unless_allowed(
+    folder: Path, out: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder for each patient: the labels of rows would say whose they are, by name or by number."""
+    picture(folder / "Anna Smith 1961" / "1.png")
+    picture(folder / "Berta Jones 1970" / "1.png")
+    picture(folder / "Berta Jones 1970" / "2.png")
+    assert hide(folder, out, *more) == 1
+    assert said(capsys) == (
+        "hideseek: 2 classes have fewer than 5 images (Anna Smith 1961 (1 image), Berta Jones 1970 (2 images)), and"
+        " labels would tell which rows hold them: put them into larger classes, or allow that with --least 1.\n"
+    )
+    assert not out.exists()
+    assert hide(folder, out, *more, "--least", "2") == 1
+    assert "1 class has fewer than 2 images (Anna Smith 1961 (1 image))" in said(capsys)
+    assert hide(folder, out, *more, "--least", "0") == 1
+    assert "--least must be at least 1" in said(capsys)
+    assert hide(folder, out, *more, "--least", "1") == 0
+    assert len(read_release(out).encoded) == 15
+
+
+def test_small_classes_of_arrays_are_refused_and_absent_ones_are_not(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (13, 12, 12), dtype=np.uint8)
+    path, asked = tmp_path / "a.npz", ["hide", "mixup", "--data", f"npz:{tmp_path}/a.npz", "--out", str(out)]
+    np.savez(path, x=images, y=np.array([0] * 6 + [1] * 6 + [3]))
+    assert main(asked) == 1
+    assert "1 class has fewer than 5 images (3 (1 image))" in said(capsys)
+    np.savez(path, x=images, y=np.array([0] * 6 + [3] * 7))
+    assert main(asked) == 0
+    assert "4 classes, which have no names, of 0 to 7 images." in capsys.readouterr().out
+
+
+def test_images_without_classes_are_hidden_and_shown_and_attacked_but_not_learnt(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for i in range(12):
+        picture(tmp_path / "flat" / f"patient-{i}.png", seed=i)
+    assert hide(tmp_path / "flat", out, "--rounds", "4", "--keep-secret", str(tmp_path / "truth")) == 0
+    assert "There are no classes: these images are hidden without labels" in capsys.readouterr().out
+    assert read_release(out).encoded.labels.shape == (48, 0)
+    assert main(["show", str(out)]) == 0
+    assert main(["seek", "mixup-pairs", "--release", str(out), "--out", str(tmp_path / "found")]) == 0
+    assert main(["score", str(tmp_path / "found"), "--secret", str(tmp_path / "truth")]) == 0
+    capsys.readouterr()
+    assert main(["learn", "--release", str(out), "--out", str(tmp_path / "trained")]) == 1
+    assert "these images have no labels to learn from" in capsys.readouterr().err
+    assert main(["learn", "--data", f"folder:{tmp_path}/flat", "--out", str(tmp_path / "other")]) == 1
+    assert "so they have no classes; move each into a subfolder" in capsys.readouterr().err
+    images = np.random.default_rng(0).integers(0, 4096, (12, 12, 12), dtype=np.uint16)
+    np.savez(tmp_path / "a.npz", x=images, bits=12)  # as an X-ray is
+    assert main(["hide", "mixup", "--data", f"npz:{tmp_path}/a.npz", "--out", str(tmp_path / "arrays")]) == 0
+    assert read_release(tmp_path / "arrays").encoded.labels.shape == (12, 0)
+
+
 def _text_called_jpg(folder: Path) -> None:
-    (folder / "cats" / "patient-0.png").rename(folder / "cats" / "note.txt")
+    (folder / "cats" / "patient-0.png").unlink()
     (folder / "cats" / "fake.jpg").write_text("no picture")
 
 

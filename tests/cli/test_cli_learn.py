@@ -100,6 +100,20 @@ def test_a_party_hides_anew_for_every_epoch(folder: Path, out: Path, capsys: pyt
     assert main(asked) == 0
 
 
+def test_a_model_may_keep_numbers_in_place_of_class_names(
+    folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tested = ("--test", f"folder:{folder}")
+    assert learn(folder, out / "named", *tested) == 0
+    assert "It names its classes: bright, dark (--class-names numbers leaves the names out)." in capsys.readouterr().out
+    assert learn(folder, out / "numbered", *tested, "--class-names", "numbers") == 0
+    assert "It names its classes" not in capsys.readouterr().out
+    trained, _ = read_model(out / "numbered" / "model.safetensors")
+    assert trained.classes == ("0", "1")
+    assert not any(b"bright" in path.read_bytes() for path in (out / "numbered").iterdir())
+    assert main(["predict", str(out / "numbered"), f"folder:{folder}"]) == 0
+
+
 @pytest.mark.parametrize(
     ("scheme", "network"),
     [

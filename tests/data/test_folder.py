@@ -10,8 +10,10 @@ from PIL import Image
 
 from hideseek.data import folder as folder_module
 from hideseek.data import load, store
+from hideseek.data.labels import BadLabels, NoLabels
 from hideseek.errors import BadInput
 
+Log = pytest.LogCaptureFixture
 Make = Callable[[dict[str, tuple[int, int, int]]], Path]
 COLOUR, GREY = (12, 16, 3), (12, 16, 1)
 FOUR = {"b/2.png": COLOUR, "a/1.png": COLOUR, "a/0.png": COLOUR, "b/deeper/1.png": COLOUR}
@@ -39,13 +41,83 @@ def test_files_come_in_sorted_order_with_their_classes_and_exact_bytes(picture_f
     assert samples.normalisation.kind == "none"
 
 
-def test_hidden_files_other_suffixes_and_empty_subfolders_are_passed_over(picture_folder: Make) -> None:
-    folder = picture_folder(FOUR)
-    for name in ("a/.hidden.png", "a/notes.txt", ".git/x.png", "empty/readme.md", "a/.dir/1.png", "._loose.png"):
-        (folder / name).parent.mkdir(exist_ok=True)
+def with_files(folder: Path, *names: str) -> Path:
+    """Put files that are no images into a folder."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("not an image")
+    return folder
+
+
+def test_other_files_are_passed_over_and_counted_by_type(picture_folder: Make, caplog: Log) -> None:
+    folder = with_files(picture_folder(FOUR), "a/notes.txt", "a/1.dcm", "b/2.DCM", "labels.csv", "b/deeper/LICENSE")
     samples = load(f"folder:{folder}")
     assert (len(samples), samples.classes) == (4, ("a", "b"))
+    (said,) = caplog.messages
+    assert said.startswith(
+        f"5 files were passed over in {folder}: 2 .dcm, 1 .csv, 1 .txt, 1 without a suffix; make PNG"
+    )
+    caplog.clear()
+    assert len(load(f"folder:{folder}", labelled=False)) == 4
+    assert caplog.messages == [said]
+
+
+def test_hidden_files_and_empty_subfolders_are_passed_over_without_a_word(picture_folder: Make, caplog: Log) -> None:
+    folder = with_files(picture_folder(FOUR), "a/.hidden.png", ".git/x.png", "a/.dir/1.png", "._loose.png", ".DS_Store")
+    (folder / "empty").mkdir()
+    samples = load(f"folder:{folder}")
+    assert (len(samples), samples.classes) == (4, ("a", "b"))
+    assert caplog.messages == []
+
+
+def test_a_class_is_not_lost_for_the_type_of_its_files(picture_folder: Make) -> None:
+    folder = with_files(picture_folder(FOUR), *(f"sick/{i}.dcm" for i in range(10)), "sick/deep/1.txt")
+    assert refusal(f"folder:{folder}") == (
+        "the subfolder 'sick' holds no JPEG, PNG, WebP or BMP image but 10 .dcm, 1 .txt, so its class would be lost;"
+        " make PNG of DICOM files first, such as by dcm2img --write-png of DCMTK, or take it out."
+    )
+    message = refusal(f"folder:{with_files(folder, 'x/1.tiff', 'y/2.tif')}")
+    assert message.startswith("the subfolders 'sick', 'x', 'y' hold no JPEG")
+    assert "mogrify" in message
+    assert "dcm2img" in message
+    assert len(load(f"folder:{folder}", labelled=False)) == 4
+
+
+def test_a_folder_of_other_types_alone_says_which(tmp_path: Path) -> None:
+    for place in ("scans", "scans/normal"):
+        folder = with_files(tmp_path / place, "0.tif", "1.tiff")
+        for labelled in (True, False):
+            message = refusal(f"folder:{folder}", labelled=labelled)
+            assert "holds no JPEG, PNG, WebP or BMP image but " in message
+            assert " .tif" in message
+            assert "mogrify -format png" in message
+
+
+def test_grey_images_among_colour_ones_are_counted(picture_folder: Make, caplog: Log) -> None:
+    folder = picture_folder({**FOUR, "a/2.png": GREY, "b/3.png": GREY})
+    assert load(f"folder:{folder}").shape == (3, 12, 16)
+    assert caplog.messages == ["2 of 6 images are grey: all become three channels."]
+    caplog.clear()
+    load(f"folder:{folder}", channels=3)
+    assert caplog.messages == []
+
+
+def test_all_files_that_cannot_be_used_are_named_at_once(picture_folder: Make) -> None:
+    folder = with_files(picture_folder(FOUR), "a/text.png", "b/text.jpg")
+    picture_folder({"a/tiny.png": (3, 3, 3), "b/other-size.png": (20, 20, 3)})
+    whole = (folder / "a/0.png").read_bytes()
+    for i in range(12):
+        (folder / f"a/cut-{i:02}.png").write_bytes(whole[: len(whole) // 2])
+    message = refusal(f"folder:{folder}")
+    assert message.startswith(
+        "15 files cannot be used (not a whole JPEG, PNG, WebP or BMP image: a/cut-00.png, a/cut-01"
+    )
+    assert "a/cut-09.png and 4 more; smaller than 8×8 pixels: a/tiny.png); replace" in message
+
+
+def test_all_files_may_be_unusable(tmp_path: Path) -> None:
+    folder = with_files(tmp_path, "a/0.png", "b/1.png")
+    assert "2 files cannot be used" in refusal(f"folder:{folder}")
 
 
 @pytest.mark.parametrize("suffix", [".JPG", ".Jpeg", ".PNG", ".webp", ".BMP"])
@@ -142,7 +214,11 @@ def test_missing_empty_and_lonely_folders(picture_folder: Make, tmp_path: Path) 
 
 def test_loose_images_are_refused_when_labels_are_wanted(picture_folder: Make) -> None:
     folder = picture_folder({"0.png": COLOUR, "1.png": COLOUR})
-    assert refusal(f"folder:{folder}").startswith("0.png lies directly in")
+    with pytest.raises(NoLabels, match="are in no subfolders, so they have no classes; move each"):
+        load(f"folder:{folder}")
+    picture_folder({"a/1.png": COLOUR})
+    with pytest.raises(BadLabels, match=r"2 images lie directly in .*, beside subfolders; move every image"):
+        load(f"folder:{folder}")
 
 
 def test_folders_that_may_not_be_listed(picture_folder: Make, monkeypatch: pytest.MonkeyPatch) -> None:

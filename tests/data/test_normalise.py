@@ -128,9 +128,24 @@ def test_what_cannot_be_normalised() -> None:
         normalise(normalise(images, "channel"), "image")
     with pytest.raises(BadInput, match="constants for 1 channels do not fit images with 3"):
         normalise(images, Normalisation("channel", (0.5,), (0.2,)))
-    images.images[:, 1] = 200
-    with pytest.raises(BadInput, match="channel 1 has the same value in every pixel"):
+    with pytest.raises(BadInput, match="standard deviations must be positive and finite"):
+        normalise(images, Normalisation("channel", (0.5,) * 3, (0.2, 0.0, 0.2)))
+    images.images[:] = 200
+    with pytest.raises(BadInput, match="same value in every pixel"):
         normalise(images, "channel")
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_a_constant_channel_becomes_zero_and_the_others_do_not(floats: bool) -> None:
+    images = samples(5, 3, 8, 8, floats=floats)
+    images.images[:, 1] = 200 / 255 if floats else 200
+    result = normalise(images, "channel")
+    assert result.pixels()[:, 1].abs().max() < 1e-6
+    assert result.pixels()[:, [0, 2]].std((0, 2, 3), correction=0).tolist() == pytest.approx([1, 1], rel=1e-5)
+    assert result.normalisation.std[1] == 1
+    other = normalise(samples(4, 3, 8, 8, seed=1), result.normalisation)  # where it varies, by how much it differs
+    expected = raw(samples(4, 3, 8, 8, seed=1))[:, 1] - 200 / 255
+    assert np.abs(other.pixels()[:, 1].numpy() - expected).max() < 1e-6
 
 
 def test_the_known_constants_of_cifar10(real_data: object) -> None:

@@ -73,6 +73,33 @@ def test_floats_become_float32(tmp_path: Path, dtype: str) -> None:
     assert np.array_equal(samples.pixels()[:, 0].numpy(), stored.astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["<u2", ">u2"])
+def test_words_are_divided_by_the_largest_that_there_can_be(
+    tmp_path: Path, dtype: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = np.random.default_rng(0).integers(0, 65536, (6, 9, 8), dtype=np.uint16)
+    stored[0, 0, :2] = 0, 65535
+    samples = load(saved(tmp_path, x=stored.astype(dtype), y=IDS))
+    assert samples.images.dtype == torch.float32
+    assert np.allclose(samples.pixels()[:, 0].numpy(), stored / 65535, rtol=1e-6)
+    assert samples.pixels().max() == 1
+    assert caplog.messages == []
+
+
+def test_words_of_twelve_bits_may_say_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stored = np.random.default_rng(0).integers(0, 4096, (6, 9, 8), dtype=np.uint16)
+    stored[0, 0, 0] = 4095
+    assert load(saved(tmp_path, x=stored, y=IDS, bits=np.array(12))).pixels().max() == 1
+    assert caplog.messages == []
+    assert load(saved(tmp_path, x=stored, y=IDS)).pixels().max() == pytest.approx(4095 / 65535)
+    assert "no number above 4095 and is read as 16 bits" in caplog.text
+    with pytest.raises(BadInput, match=r"holds 4,095, and 10 bits hold 1,023 at most"):
+        load(saved(tmp_path, x=stored, y=IDS, bits=np.array([10])))
+    for bits in (np.array(17), np.array(0), np.array([8, 8]), np.array(12.0)):
+        with pytest.raises(BadInput, match="must be one whole number between 1 and 16"):
+            load(saved(tmp_path, x=stored, y=IDS, bits=bits))
+
+
 def test_soft_labels(tmp_path: Path) -> None:
     soft = np.random.default_rng(0).dirichlet([1, 1], 6)
     assert np.allclose(load(saved(tmp_path, x=draw(6, 9, 8), y=soft)).labels.numpy(), soft)
@@ -133,7 +160,7 @@ def test_checks_reach_the_last_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"x": draw(6), "y": IDS}, "two or more images"),
         ({"x": draw(6, 9, 8, 4), "y": IDS}, "with 1 or 3 channels"),
         ({"x": draw(6, 1, 3, 9, 8), "y": IDS}, "with 1 or 3 channels"),
-        ({"x": draw(6, 9, 8).astype(np.int32), "y": IDS}, "3-dimensional int32; store images as uint8"),
+        ({"x": draw(6, 9, 8).astype(np.int32), "y": IDS}, "3-dimensional int32; store images as uint8 or uint16"),
         ({"x": draw(6, 72), "y": IDS}, "2-dimensional uint8"),
         ({"x": draw(6, 9, 8).astype(np.float32), "y": IDS}, "divide them by 255"),
         ({"x": np.array([None] * 6), "y": IDS}, "holds Python objects"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 
+from hideseek.cli.notes import notes_on_stderr
 from hideseek.errors import BadInput, no_such
 
 COMMANDS = {
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hideseek: {no_such('verb', verb, COMMANDS)}", file=sys.stderr)
         return 2
     try:
-        with ended_in_order():
+        with ended_in_order(), notes_on_stderr():
             importlib.import_module(f"hideseek.cli.{verb}").run(rest)
     except BadInput as mistake:
         print(f"hideseek: {mistake}", file=sys.stderr)

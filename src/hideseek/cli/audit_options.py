@@ -40,7 +40,7 @@ class Images:
     own: Annotated[str | None, _unset("ADDRESS")] = None
     """Images that the attacker has; by default photographs. Like ones make him stronger."""
     sample: Annotated[int | None, _unset("N")] = None
-    """Hide and attack only so many images, at random; accuracy is of all."""
+    """Hide and attack only so many images, always the same ones, or by --seed; accuracy is of all."""
     size: Annotated[int | None, _unset("PIXELS")] = None
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None

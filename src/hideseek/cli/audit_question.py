@@ -1,5 +1,6 @@
 """The images, schemes and attacks that `hideseek audit` names, loaded: the question that an audit answers."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from hideseek.cli.audit_options import Audit
 from hideseek.cli.images import prepared, public_images
 from hideseek.data import DATASETS, load
 from hideseek.data.digests import images_digest
+from hideseek.data.labels import BadLabels, NoLabels, OneClass
 from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
@@ -20,19 +22,20 @@ from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.seek import ATTACKS
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
+UNLABELLED = {NoLabels: NoAccuracyKind.NO_LABELS, OneClass: NoAccuracyKind.ONE_CLASS}
 
 
 def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Question:
     """Load all that is named.
 
-    Which images are sampled or held out is no secret, and must be the same when an audit goes on: it is drawn from the
-    content of the set, like public patches.
+    Which images are sampled or held out is no secret, and must be the same when an audit goes on, and in audits to be
+    compared: it is drawn from the content of the set, like public patches, and from the seed where there is one.
     """
     attacks, budget = _attacks(asked.attacking.attacks), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
     whole, unlabelled = _labelled(asked.images.data, asked)
-    chance = seeded(int(images_digest(whole), 16))
+    chance = _sampling(whole, asked.attacking.seed)
     private, rest = _sampled(whole, asked.images.sample, chance)
     public = _public(asked, private, chosen)
     own_address = asked.images.own or ("faces" if "photos" in asked.images.data else "photos")  # not the private ones
@@ -71,6 +74,14 @@ def _attacks(text: str) -> dict[str, Attack[Any]]:
     return {name: ATTACKS[name] for name in names}
 
 
+def _sampling(whole: Samples, seed: int | None) -> Randomness:
+    """Give the stream that images are sampled and held out by."""
+    content = images_digest(whole)
+    if seed is None:
+        return seeded(int(content, 16))
+    return seeded(int.from_bytes(hashlib.sha256(f"{content} {seed}".encode()).digest(), "little"))
+
+
 def _sampled(whole: Samples, count: int | None, chance: Randomness) -> tuple[Samples, Samples]:
     """Divide a set into images that are sampled, in their order, and the rest, in none."""
     if count is None:
@@ -106,8 +117,11 @@ def _labelled(address: str, asked: Audit[Any]) -> tuple[Samples, NoAccuracy | No
     how: dict[str, Any] = {"size": asked.images.size, "channels": asked.images.channels}
     try:
         return prepared(load(address, **how), asked.images.normalise, None), None
-    except BadInput as mistake:
+    except BadLabels as mistake:
         samples = prepared(load(address, **how, labelled=False), asked.images.normalise, None)
+        kind = next((kind for error, kind in UNLABELLED.items() if isinstance(mistake, error)), None)
+        if kind is not None:
+            return samples, NoAccuracy(kind)
         place = address.rpartition(":")[2].partition("?")[0]
         reason = str(mistake).replace(place, Path(place).name)  # without folders: it stands in the report
         return samples, NoAccuracy(NoAccuracyKind.UNREADABLE_LABELS, reason)

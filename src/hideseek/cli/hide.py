@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import tyro
-from tyro.conf import arg
+from tyro.conf import FlagCreatePairsOff, arg
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
 from hideseek.cli.images import public_images, training_images
+from hideseek.data.labels import NoLabels
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
@@ -28,10 +30,14 @@ class Images:
     """Resize and centre-crop all images to this side, where sizes differ."""
     channels: Annotated[Literal[1, 3] | None, arg(metavar="1|3", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
-    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
-    """By channel, by image (mean 0 and norm 1), or none."""
-    features: Annotated[str | None, arg(metavar="MODEL", help_behavior_hint="")] = None
+    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="BY")] = "channel"
+    """Channel, image (mean 0 and norm 1), or none."""
+    features: Annotated[str | None, arg(metavar="NET", help_behavior_hint="")] = None
     """Hide features: of efficientnet-lite0, or of a model that hideseek trained."""
+    least: Annotated[int, arg(metavar="N")] = LEAST
+    """Refuse classes of fewer images, such as a folder for each person."""
+    class_names: Annotated[ClassNames, arg(metavar="WHAT")] = "names"
+    """Share the names of classes, or numbers in their place."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,8 @@ class Studies:
 @dataclass(frozen=True)
 class Hide(Generic[S]):
     """Encode every image of a set, under fresh keys and in a fresh random order, and write the release.
-
     Hidden is not safe: Mixup and InstaHide are broken. `hideseek audit` shows what your own images reveal.
-    """
+    """  # noqa: D205 (a blank line would not fit one screen)
 
     scheme: Annotated[S, arg(help="")]
     data: Annotated[str, arg(metavar="ADDRESS")]
@@ -63,7 +68,7 @@ class Hide(Generic[S]):
     rounds: Annotated[int, arg(metavar="N")] = 1
     """Encode every image so many times; attackers see all rounds."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
-    geometry: Annotated[Geometry, arg(help="")] = field(default_factory=Geometry)
+    geometry: Annotated[Geometry, FlagCreatePairsOff, arg(help="")] = field(default_factory=Geometry)
     studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
 
 
@@ -91,10 +96,8 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     """Load, hide, write, and say what was done."""
     must_be_new(asked.out)  # before an hour of loading, not after
     _check_public(asked)
-    images, studies = asked.images, asked.studies
-    private = training_images(
-        asked.data, images.normalise, size=images.size, channels=images.channels, features=images.features
-    )
+    studies = asked.studies
+    private = _private(asked)
     public = _public(asked, private)
     encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     chance = secure() if studies.seed is None else seeded(studies.seed)
@@ -108,6 +111,19 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     if studies.keep_secret is not None:
         print(f"The ground truth is in {studies.keep_secret}: never share it.")
     print(f"Look at it:  hideseek show {asked.out}")
+
+
+def _private(asked: Hide[RecipeEncoder]) -> Samples:
+    """Load the private images, without labels where there are none, and say which classes will be shared."""
+    images = asked.images
+    how: dict[str, Any] = {"size": images.size, "channels": images.channels, "features": images.features}
+    try:
+        private = training_images(asked.data, images.normalise, **how)
+    except NoLabels:
+        private = training_images(asked.data, images.normalise, **how, labelled=False)
+    check_sizes(private, images.least)
+    print(described(private, images.class_names), flush=True)
+    return without_names(private, images.class_names)
 
 
 def _check_public(asked: Hide[RecipeEncoder]) -> None:

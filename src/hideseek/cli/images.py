@@ -8,10 +8,16 @@ from hideseek.records import Normalisation, Samples
 
 
 def training_images(
-    data: str, how: Normalisation | str, *, size: int | None = None, channels: int | None = None, features: str | None
+    data: str,
+    how: Normalisation | str,
+    *,
+    size: int | None = None,
+    channels: int | None = None,
+    features: str | None,
+    labelled: bool = True,
 ) -> Samples:
-    """Load labelled images, from an address, for training or hiding."""
-    return prepared(load(data, size=size, channels=channels), how, features)
+    """Load images, from an address, for training or hiding."""
+    return prepared(load(data, size=size, channels=channels, labelled=labelled), how, features)
 
 
 def public_images(public: str, private: Samples, *, size: Size | None, features: str | None) -> Samples:

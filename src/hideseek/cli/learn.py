@@ -12,6 +12,7 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
 from hideseek.data import load
+from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
 from hideseek.files import explained, must_be_new, new_file
 from hideseek.hide.files.release_files import read_release
@@ -169,6 +170,8 @@ def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:
     if features and Path(features).exists():
         features = str(Path(features).resolve())
     trained = replace(learnt.trained, features=features, size=images.size if features else None)
+    if images.class_names == "numbers":
+        trained = replace(trained, classes=tuple(map(str, range(len(trained.classes)))))
     scheme = None if learnt.scheme is None else to_json(learnt.scheme)
     with new_file(asked.out / "curve.png") as file:
         hidden = "" if scheme is None else f", hidden by {scheme['mechanism']}"
@@ -176,6 +179,8 @@ def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:
     write_model(asked.out / MODEL, trained, scheme)
     folder.checkpoint.unlink(missing_ok=True)
     print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
+    if not all(name.isdecimal() for name in trained.classes):
+        print(f"It names its classes: {some(trained.classes)} (--class-names numbers leaves the names out).")
     if learnt.epsilon is not None:
         spent = f"ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}"
         print(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")

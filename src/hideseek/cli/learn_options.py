@@ -7,6 +7,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tyro.conf import FlagCreatePairsOff, arg
 
+from hideseek.cli.class_names import ClassNames
 from hideseek.hide import ENCODERS
 from hideseek.learn import PrivateSGD
 from hideseek.models import MODELS
@@ -56,6 +57,8 @@ class ImageOptions:
     """Make every image grey (1) or RGB (3)."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
     """Normalise by channel, by image, or none."""
+    class_names: Annotated[ClassNames, arg(metavar="WHAT")] = "names"
+    """Keep names of classes in the model, or numbers."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ def load(address: str, *, size: Size | None = None, channels: int | None = None,
       another address, after these were scaled to a square of `side` if that is given.
 
     `size` scales the shorter side and crops the centre; `channels` is 1 (grey) or 3; without labels, labels are n×0.
+    Labels that cannot be used are a `BadLabels`: the images can be loaded without. What is passed over is logged.
     """
     if channels not in (None, 1, 3):
         raise BadInput(f"channels must be 1 or 3, not {channels}.")

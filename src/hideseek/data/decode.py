@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -19,8 +19,30 @@ if TYPE_CHECKING:
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 SMALLEST = 8  # pixels on a side
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+KINDS = "JPEG, PNG, WebP or BMP"
+_DICOM = "make PNG of DICOM files first, such as by dcm2img --write-png of DCMTK"
+_TIFF = "make PNG of TIFF files first, such as by mogrify -format png of ImageMagick"
+CONVERT = {".dcm": _DICOM, ".dicom": _DICOM, ".dic": _DICOM, ".tif": _TIFF, ".tiff": _TIFF}
 _ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error)
+
+
+class BadImage(BadInput):
+    """A file that cannot be used as an image: what is wrong with it, as of several such files, and in full."""
+
+    def __init__(self, name: str, fault: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+        self.fault = fault
+
+
+def how_to_convert(suffixes: Iterable[str]) -> str:
+    """Say how files of these types become images that can be read; nothing where that is not known.
+
+    >>> how_to_convert([".txt", ".tiff"])
+    'make PNG of TIFF files first, such as by mogrify -format png of ImageMagick'
+    """
+    return ", and ".join(dict.fromkeys(CONVERT[suffix] for suffix in suffixes if suffix in CONVERT))
 
 
 @contextmanager
@@ -33,14 +55,15 @@ def blame(name: str) -> Iterator[None]:
     except BadInput:
         raise
     except DecompressionBombError as error:
-        raise BadInput(f"{name} has more pixels than is safe to decode; scale it down or take it out.") from error
+        sentence = f"{name} has more pixels than is safe to decode; scale it down or take it out."
+        raise BadImage(name, "more pixels than is safe to decode", sentence) from error
     except PermissionError as error:
-        raise BadInput(f"{name} may not be read by this user; change its permissions or take it out.") from error
+        sentence = f"{name} may not be read by this user; change its permissions or take it out."
+        raise BadImage(name, "may not be read by this user", sentence) from error
     except _BROKEN as error:
-        raise BadInput(
-            f"{name} is not a whole JPEG, PNG, WebP or BMP image ({str(error) or type(error).__name__});"
-            " replace it or take it out."
-        ) from error
+        remedy = how_to_convert([Path(name).suffix.lower()]) or "replace it or take it out"
+        sentence = f"{name} is not a whole {KINDS} image ({str(error) or type(error).__name__}); {remedy}."
+        raise BadImage(name, f"not a whole {KINDS} image", sentence) from error
 
 
 def is_grey(file: Path, name: str) -> bool:
@@ -49,9 +72,11 @@ def is_grey(file: Path, name: str) -> bool:
 
     with blame(name), Image.open(file, formats=FORMATS) as image:
         if min(image.size) < SMALLEST:
-            raise BadInput(
+            raise BadImage(
+                name,
+                f"smaller than {SMALLEST}×{SMALLEST} pixels",
                 f"{name} has {image.width}×{image.height} pixels and at least {SMALLEST}×{SMALLEST} are needed;"
-                " replace it or take it out."
+                " replace it or take it out.",
             )
         return image.mode in ("1", "L", "LA", "I") or image.mode.startswith("I;16")
 

@@ -1,62 +1,40 @@
 """A folder of images, a subfolder a class."""
 
+import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hideseek.data.decode import SUFFIXES, decode, is_grey
+from hideseek.data.decode import BadImage, decode, is_grey
 from hideseek.data.labels import one_hot, unlabelled
+from hideseek.data.listing import Listing, list_folder, some
 from hideseek.data.store import allocate
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Samples
 
 _THREADS = 4  # Pillow decodes without Python's lock
-_KINDS = "JPEG, PNG, WebP or BMP"
 
+_log = logging.getLogger(__name__)
 
-@dataclass(frozen=True)
-class _Listing:
-    """The image files of a folder, in order, and the class of each."""
-
-    folder: Path
-    files: tuple[Path, ...]
-    ids: tuple[int, ...] = ()
-    classes: tuple[str, ...] = ()
-
-    def name(self, row: int) -> str:
-        file = self.files[row]
-        return _readable(str(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file))
+T = TypeVar("T")
 
 
 def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, labelled: bool) -> Samples:
     """Read the images of a folder; subfolders, sorted by name, are the classes.
 
-    Files whose suffix is not that of an image, and hidden ones, are passed over; so are subfolders without images.
+    Files whose suffix is not that of an image are passed over, and counted in the log; so are hidden ones, uncounted.
     """
-    folder = Path(path).expanduser()
-    try:
-        if not folder.is_dir():
-            raise BadInput(f"there is no folder {path}; check the path.")
-        listing = _by_class(folder) if labelled else _Listing(folder, tuple(_images_in(folder)))
-    except OSError as error:
-        name = _readable(str(error.filename or path))
-        raise BadInput(f"{name} cannot be listed ({error.strerror}); change its permissions.") from error
+    listing = list_folder(Path(path).expanduser(), labelled)
     if len(listing.files) < 2:
-        found = "one image only" if listing.files else f"no {_KINDS} image"
-        raise BadInput(f"the folder {path} holds {found}; hiding needs two or more.")
-    if labelled and len(listing.classes) < 2:
-        raise BadInput(
-            f"the folder {path} holds the one class {listing.classes[0]!r}; sort the images into a subfolder for each"
-            " of two or more classes (in Python, labelled=False does without)."
-        )
+        raise BadInput(f"the folder {path} holds one image only; hiding needs two or more.")
     images = torch.from_numpy(_decode_all(listing, size, channels))
     labels = one_hot(np.array(listing.ids), len(listing.classes)) if labelled else unlabelled(len(images))
     return Samples(images, labels, scale=torch.full((1, 1), 1 / 255), classes=listing.classes)
@@ -64,87 +42,81 @@ def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, l
 
 def load_files(files: Sequence[Path], size: tuple[int, int] | None, channels: int | None) -> Samples:
     """Read image files, in their order, without labels."""
-    images = torch.from_numpy(_decode_all(_Listing(Path(), tuple(files)), size, channels))
+    images = torch.from_numpy(_decode_all(Listing(Path(), tuple(files)), size, channels))
     return Samples(images, unlabelled(len(images)), scale=torch.full((1, 1), 1 / 255))
 
 
 def image_files(folder: Path) -> list[Path]:
     """List the image files of a folder and its subfolders, in a fixed order."""
-    try:
-        files = list(_images_in(folder))
-    except OSError as error:
-        name = _readable(str(error.filename or folder))
-        raise BadInput(f"{name} cannot be listed ({error.strerror}); change its permissions.") from error
-    if not files:
-        raise BadInput(f"the folder {folder} holds no {_KINDS} image; name another.")
-    return files
+    return list(list_folder(folder, labelled=False).files)
 
 
-def _by_class(folder: Path) -> _Listing:
-    """List a folder whose subfolders are classes."""
-    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    found = {entry: files for entry in entries if entry.is_dir() and (files := list(_images_in(entry)))}
-    loose = [entry.name for entry in entries if entry.suffix.lower() in SUFFIXES and not entry.is_dir()]
-    if loose:
-        raise BadInput(
-            f"{_readable(loose[0])} lies directly in {_readable(str(folder))}; move every image into a subfolder"
-            " named after its class (in Python, labelled=False loads it as it is)."
-        )
-    return _Listing(
-        folder,
-        tuple(file for files in found.values() for file in files),
-        tuple(number for number, files in enumerate(found.values()) for _ in files),
-        tuple(_readable(entry.name) for entry in found),
-    )
-
-
-def _images_in(folder: Path) -> Iterator[Path]:
-    """Walk a folder in a fixed order and give its image files."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    for where, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(where, name)
-            if not name.startswith(".") and name.lower().endswith(SUFFIXES) and not path.is_fifo():
-                yield path
-
-
-def _decode_all(listing: _Listing, size: tuple[int, int] | None, channels: int | None) -> NDArray[np.uint8]:
-    """Decode every file into one array, on a few threads."""
+def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | None) -> NDArray[np.uint8]:
+    """Decode every file into one array, on a few threads; files that cannot be decoded are named all at once."""
     from PIL.Image import DecompressionBombWarning
 
     rows = range(len(listing.files))
     with warnings.catch_warnings(), ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
         # Pillow warns from 90 and refuses from 180 million pixels: the refusal is the limit here.
         warnings.simplefilter("ignore", DecompressionBombWarning)
-        seen = pool.map(lambda row: is_grey(listing.files[row], listing.name(row)), rows)
-        grey = list(track(seen, "looking at images", len(rows)))
-        wanted = channels or (1 if all(grey) else 3)
-        first = decode(listing.files[0], listing.name(0), wanted, size)
-        images = allocate((len(rows), *first.shape), np.uint8)
+        looks = pool.map(lambda row: _tried(lambda: is_grey(listing.files[row], listing.name(row))), rows)
+        seen = list(track(looks, "looking at images", len(rows)))
+        wanted = channels or _common_channels(seen)
 
-        def place(row: int) -> None:
-            image = decode(listing.files[row], listing.name(row), wanted, size)
-            if image.shape != first.shape:
-                raise BadInput(_two_sizes(listing, row, first, image))
+        def decoded(row: int) -> NDArray[np.uint8] | BadImage:
+            before = seen[row]
+            if isinstance(before, BadImage):
+                return before
+            return _tried(lambda: decode(listing.files[row], listing.name(row), wanted, size))
+
+        # Shapes are compared with that of the first image that is whole.
+        whole = ((row, image.shape) for row in rows if not isinstance(image := decoded(row), BadImage))
+        first, shape = next(whole, (0, (0,)))
+        images = allocate((len(rows), *shape), np.uint8)
+
+        def place(row: int) -> BadInput | None:
+            image = decoded(row)
+            if isinstance(image, BadImage):
+                return image
+            if image.shape != shape:
+                return BadInput(_two_sizes(listing, first, row, (shape, image.shape)))
             images[row] = image
+            return None
 
-        for _ in track(pool.map(place, rows), "decoding images", len(rows)):
-            pass
+        faults = [fault for fault in track(pool.map(place, rows), "decoding images", len(rows)) if fault is not None]
+    if faults:
+        raise _all_of([fault for fault in faults if isinstance(fault, BadImage)]) or faults[0]
     return images.view(np.uint8)
 
 
-def _two_sizes(listing: _Listing, row: int, first: NDArray[np.uint8], other: NDArray[np.uint8]) -> str:
-    one, two = (f"{image.shape[2]}×{image.shape[1]}" for image in (first, other))
+def _tried(work: Callable[[], T]) -> T | BadImage:
+    """Give what comes of work on a file, or what is wrong with the file."""
+    try:
+        return work()
+    except BadImage as bad:
+        return bad
+
+
+def _common_channels(grey: Sequence[bool | BadImage]) -> int:
+    """Give one channel if all images are grey, else three, and log if some are grey."""
+    count, total = grey.count(True), grey.count(True) + grey.count(False)
+    if 0 < count < total:
+        _log.warning("%d of %d images %s grey: all become three channels.", count, total, "is" if count == 1 else "are")
+    return 1 if count == total else 3
+
+
+def _all_of(bad: Sequence[BadImage]) -> BadImage | None:
+    """Make one sentence of all files that cannot be used."""
+    if len(bad) < 2:
+        return bad[0] if bad else None
+    faults = dict.fromkeys(each.fault for each in bad)
+    named = "; ".join(f"{fault}: {some(each.name for each in bad if each.fault == fault)}" for fault in faults)
+    return BadImage("", "", f"{len(bad):,} files cannot be used ({named}); replace them or take them out.")
+
+
+def _two_sizes(listing: Listing, first: int, row: int, shapes: Sequence[tuple[int, ...]]) -> str:
+    one, two = (f"{width}×{height}" for _, height, width in shapes)
     return (
-        f"{listing.name(0)} has {one} pixels and {listing.name(row)} has {two}; give one size for all images,"
+        f"{listing.name(first)} has {one} pixels and {listing.name(row)} has {two}; give one size for all images,"
         " or ?side=… inside patches:."
     )
-
-
-def _readable(name: str) -> str:
-    """Give a file name that can be printed, whatever bytes it is made of."""
-    return os.fsencode(name).decode("utf-8", "replace")

@@ -15,6 +15,18 @@ _LARGEST = 1 << 30  # bytes of labels
 _ROUNDING = 1e-6
 
 
+class BadLabels(BadInput):
+    """Labels cannot be used; the images can be loaded without."""
+
+
+class NoLabels(BadLabels):
+    """There are no labels."""
+
+
+class OneClass(BadLabels):
+    """All images are of one class."""
+
+
 def unlabelled(count: int) -> Float[Tensor, "count 0"]:
     """Give the labels of images that have none."""
     return torch.zeros(count, 0)
@@ -28,7 +40,7 @@ def one_hot(ids: NDArray[Any], classes: int) -> Float[Tensor, "n classes"]:
             [1., 0.]])
     """
     if len(ids) * classes * 4 > _LARGEST:
-        raise BadInput(
+        raise BadLabels(
             f"labels of {len(ids):,} images in {classes:,} classes need more than 1 GiB; number the classes 0, 1, 2, …"
             " without gaps, or hide the set in parts."
         )
@@ -43,12 +55,12 @@ def class_ids(stored: NDArray[Any], name: str) -> NDArray[Any] | None:
         return None
     flat = stored[:, 0] if stored.ndim == 2 and stored.shape[1] == 1 else stored
     if flat.dtype.kind not in "biu" or flat.ndim != 1:
-        raise BadInput(
+        raise BadLabels(
             f"{name} must hold n class ids (integers) or n×classes soft labels (floats), not"
             f" {'×'.join(map(str, stored.shape))} of {stored.dtype}; convert it."
         )
     if len(flat) and flat.min() < 0:
-        raise BadInput(f"{name} holds the class id {flat.min()}; number the classes 0, 1, 2, …")
+        raise BadLabels(f"{name} holds the class id {flat.min()}; number the classes 0, 1, 2, …")
     return flat
 
 
@@ -57,12 +69,12 @@ def to_labels(stored: NDArray[Any], name: str, width: int) -> Float[Tensor, "n c
     ids = class_ids(stored, name)
     if ids is not None:
         if len(np.unique(ids)) < 2:
-            raise BadInput(
+            raise OneClass(
                 f"{name} holds one class only; give images of two classes (in Python, labelled=False does without)."
             )
         return one_hot(ids, max(width, int(ids.max()) + 1))
     if not (np.isfinite(stored).all() and (stored >= 0).all() and (stored.sum(1) <= 1 + _ROUNDING).all()):
-        raise BadInput(f"{name} holds soft labels that are negative, not finite or sum to more than 1; repair them.")
+        raise BadLabels(f"{name} holds soft labels that are negative, not finite or sum to more than 1; repair them.")
     return torch.from_numpy(stored.astype(np.float32))
 
 

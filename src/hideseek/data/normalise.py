@@ -22,7 +22,8 @@ def normalise(samples: Samples, how: Literal["none", "channel", "image"] | Norma
     `Normalisation` that is passed: test and public images get the constants of the training images. `image` gives
     every image Σ_j x_j = 0 and ‖x‖₂ = 1 over all its channels and pixels (InstaHide §2).
     What patches were cut from is normalised likewise: by the same constants, or by image.
-    Deviation: an image that is all of one value has no direction and becomes zero.
+    Deviation: an image that is all of one value has no direction and becomes zero; so does a channel that is all of one
+    value, such as a feature that no image has, whose standard deviation is then taken to be 1.
     """
     if samples.normalisation.kind != "none":
         raise BadInput(f"these images are normalised by {samples.normalisation.kind} already; start from raw ones.")
@@ -49,10 +50,7 @@ def _by_channel(samples: Samples, constants: Normalisation) -> Samples:
             " number of channels."
         )
     if not all(0 < std < float("inf") for std in constants.std):
-        flat = next(channel for channel, std in enumerate(constants.std) if not 0 < std < float("inf"))
-        raise BadInput(
-            f"channel {flat} has the same value in every pixel; drop it, or normalise by image or not at all."
-        )
+        raise BadInput("standard deviations must be positive and finite; use the constants of the training images.")
     mean, std = torch.tensor([constants.mean, constants.std], dtype=torch.float64)
     scale = (samples.scale.double() / std).float()
     shift = ((samples.shift.double() - mean) / std).float()
@@ -65,6 +63,9 @@ def _channel_constants(samples: Samples) -> Normalisation:
     count = len(samples) * samples.shape[1] * samples.shape[2]
     mean, mean_square = total.sum(0) / count, squares.sum(0) / count
     std = _without_rounding(mean_square - mean.square(), mean_square).sqrt()
+    if not std.any():
+        raise BadInput("every image has the same value in every pixel; check the images, or do not normalise them.")
+    std[std == 0] = 1.0
     return Normalisation("channel", tuple(mean.tolist()), tuple(std.tolist()))
 
 

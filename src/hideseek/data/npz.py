@@ -1,5 +1,6 @@
 """Arrays of images and labels from an .npz file."""
 
+import logging
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from hideseek.data import members
-from hideseek.data.labels import to_labels, unlabelled, width_of
+from hideseek.data.labels import BadLabels, NoLabels, to_labels, unlabelled, width_of
 from hideseek.data.store import allocate, chunks, fits_memory
 from hideseek.errors import BadInput
 from hideseek.records import Samples
@@ -18,6 +19,10 @@ from hideseek.records import Samples
 SPLITS = ("train", "val", "test")
 _PAIRS = (("x", "y"), ("images", "labels"))  # without a split
 _LARGEST = float(np.finfo(np.float32).max)
+_BITS = 16  # of a word
+_TWELVE = 2**12 - 1  # the largest number of 12 bits, as X-rays have them
+
+_log = logging.getLogger(__name__)
 
 
 def keys_of(split: str) -> tuple[tuple[str, str], ...]:
@@ -32,7 +37,8 @@ def keys_of(split: str) -> tuple[tuple[str, str], ...]:
 def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, ...] = ()) -> Samples:
     """Read one split of an .npz file; with no split named, the training images or the only ones.
 
-    Class names are taken from an optional array of strings called `classes`.
+    Class names are taken from an optional array of strings called `classes`. Of images in uint16, 65,535 is white, or
+    the largest number of so many bits as an optional array `bits` says: 4,095 where that is 12.
     """
     found = members.headers(path)
     candidates = keys_of(split or "train") + (_PAIRS if split in (None, "train") else ())
@@ -42,15 +48,15 @@ def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, 
         wanted = " or ".join(x for x, _ in candidates)
         raise BadInput(f"{path} holds no array {wanted} (found: {have}); choose another split or rename its arrays.")
     if labelled and labels_key not in found:
-        raise BadInput(
+        raise NoLabels(
             f"{path} holds no labels {labels_key} (found: {have}); add them (in Python, labelled=False does without)."
         )
     shape = found[images_key].shape
     if len(shape) < 2 or shape[0] < 2:
         raise BadInput(f"{images_key} in {path} has the shape {shape}; two or more images are needed.")
     if labelled and (not found[labels_key].shape or found[labels_key].shape[0] != shape[0]):
-        raise BadInput(f"{path} has {shape[0]} images and labels of shape {found[labels_key].shape}; match them.")
-    images = _images(members.read(path, images_key), f"{images_key} in {path}")
+        raise BadLabels(f"{path} has {shape[0]} images and labels of shape {found[labels_key].shape}; match them.")
+    images = _images(members.read(path, images_key), f"{images_key} in {path}", _bits(path, found))
     scale = torch.full((1, 1), 1 / 255 if images.dtype == torch.uint8 else 1.0)
     if not labelled:
         return Samples(images, unlabelled(len(images)), scale)
@@ -58,7 +64,7 @@ def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, 
     every = ((key, members.read(path, key)) for key in _label_keys(found))
     labels = to_labels(members.read(path, labels_key), f"{labels_key} in {path}", max(width_of(every), len(names)))
     if names and len(names) != labels.shape[1]:
-        raise BadInput(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")
+        raise BadLabels(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")
     return Samples(images, labels, scale, classes=names)
 
 
@@ -81,14 +87,26 @@ def _class_names(path: Path, found: dict[str, members.Header]) -> tuple[str, ...
     return tuple(str(name) for name in members.read(path, "classes").reshape(-1))
 
 
-def _images(stored: NDArray[Any], name: str) -> torch.Tensor:
+def _bits(path: Path, found: dict[str, members.Header]) -> int | None:
+    """Read how many bits of uint16 are used, where that is said."""
+    if "bits" not in found:
+        return None
+    said = members.read(path, "bits")
+    if said.size != 1 or said.dtype.kind not in "iu" or not 1 <= int(said.reshape(-1)[0]) <= _BITS:
+        raise BadInput(f"bits in {path} must be one whole number between 1 and {_BITS}; repair or remove it.")
+    return int(said.reshape(-1)[0])
+
+
+def _images(stored: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
     """Check an array of images and give it as n×c×h×w of bytes or float32, mapped still if it can be."""
-    kind = stored.dtype.kind
-    if kind != "f" and (stored.dtype != np.uint8 or stored.ndim == 2):
+    kind, words = stored.dtype.kind, stored.dtype.kind == "u" and stored.dtype.itemsize == 2
+    if kind != "f" and ((stored.dtype != np.uint8 and not words) or stored.ndim == 2):
         raise BadInput(
-            f"{name} is {stored.ndim}-dimensional {stored.dtype}; store images as uint8, features as floats."
+            f"{name} is {stored.ndim}-dimensional {stored.dtype}; store images as uint8 or uint16, features as floats."
         )
     arranged = _arrange(stored, name)
+    if words:
+        return _from_words(arranged, name, bits)
     if kind == "f":
         _check_floats(arranged, name)
         if stored.dtype != np.float32:
@@ -125,6 +143,20 @@ def _check_floats(images: NDArray[Any], name: str) -> None:
         lowest, highest = min(lowest, low), max(highest, high)
     if images.shape[2:] != (1, 1) and lowest >= 0 and 2 < highest <= 255:
         raise BadInput(f"{name} holds floats up to {highest:g}; divide them by 255, or store them as uint8.")
+
+
+def _from_words(images: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
+    """Divide 16-bit numbers by the largest that there can be."""
+    white = 2 ** (bits or _BITS) - 1
+    highest = max(int(images[rows].max()) for rows in chunks(len(images), math.prod(images.shape[1:]) * 2))
+    if highest > white:
+        raise BadInput(f"{name} holds {highest:,}, and {bits} bits hold {white:,} at most; correct or remove bits.")
+    if bits is None and highest <= _TWELVE:
+        _log.warning(
+            "%s holds no number above %d and is read as 16 bits: if it is of fewer, say how many in an array bits.",
+            *(name, highest),
+        )
+    return _as_float32(images).div_(white)
 
 
 def _as_float32(images: NDArray[Any]) -> torch.Tensor:

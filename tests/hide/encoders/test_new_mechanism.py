@@ -15,7 +15,7 @@ from hideseek.cli import main
 from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import from_json, to_json
-from hideseek.hide.mixing.draws import partners
+from hideseek.hide.mixing.partners import partners
 from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Encoder, ImagesPerRow, Samples
 

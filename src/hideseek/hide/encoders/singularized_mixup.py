@@ -9,7 +9,8 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
-from hideseek.hide.mixing.draws import coefficients, partners
+from hideseek.hide.mixing.draws import coefficients
+from hideseek.hide.mixing.partners import partners
 from hideseek.hide.mixing.recipe import Noise, Recipe
 from hideseek.hide.mixing.signal import signal_to_rest
 from hideseek.records import (

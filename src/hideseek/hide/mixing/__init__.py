@@ -1,1 +1,1 @@
-"""How rows are made: what is mixed (draws, recipe, queries), and the mixing (follow, blend, kernel, geometry)."""
+"""How rows are made: what is mixed (partners, trades, draws, recipe, queries), and how (follow, blend, kernel, …)."""

@@ -1,4 +1,4 @@
-"""Which images are mixed into a row, and with what weights: the draws that all mixing schemes share.
+"""With what weights images are mixed, and the checks and draws that all mixing schemes share.
 
 The arrays are small and the steps many, so NumPy does them: torch would wake its threads for each.
 """
@@ -13,70 +13,12 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.hide.mixing.partners import partners, public_partners
 from hideseek.records import ImagesPerRow, Samples
 
 Law = Literal["uniform", "half-normal", "dirichlet"]
 MOST = 1 << 16  # images in a row
 RARE = 1e-4  # a bound that a smaller share of draws keeps is as good as impossible
-
-
-def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
-    """Draw the private sources of every row: π_1 the identity, π_2 … π_k random permutations of the whole set.
-
-    Algorithm 2 of InstaHide, line 5. Each image is used k times.
-
-    Deviation: independent permutations clash (4 % of rows at n = 128, k = 4 would hold an image twice); here the rows
-    where a permutation repeats an earlier one trade their images with other rows, so that sources in a row differ.
-    """
-    if k > count:
-        raise BadInput(f"k = {k} images cannot differ when there are {count}: lower k or add images.")
-    sources = np.empty((k, count), np.int64)
-    sources[0] = np.arange(count)
-    for j in range(1, k):
-        sources[j] = _differing(sources[:j], chance)
-    return torch.from_numpy(sources.T.copy())
-
-
-def _differing(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
-    """Draw a permutation that differs everywhere from the earlier ones; from the identity alone, exactly uniformly."""
-    width, count = earlier.shape
-    drawn = (chance.derangement(count) if width == 1 else chance.permutation(count)).numpy()
-    clashes = np.flatnonzero((earlier == drawn).any(0))
-    while len(clashes):
-        rows = np.union1d(clashes, chance.integers(count, 8 * width + 8).numpy())
-        if len(rows) == count:
-            return _assigned(earlier, chance)
-        drawn[rows] = drawn[rows[chance.permutation(len(rows)).numpy()]]  # they trade, until none clashes
-        clashes = rows[(earlier[:, rows] == drawn[rows]).any(0)]
-    return drawn
-
-
-def _assigned(earlier: NDArray[np.int64], chance: Randomness) -> NDArray[np.int64]:
-    """Assign the images of a small set so that no row clashes: the cheapest assignment at random costs.
-
-    In a small set chance alone may take forever; an assignment without a clash always exists (Hall's theorem).
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    count = earlier.shape[1]
-    costs = chance.uniforms(count, count).numpy()
-    np.put_along_axis(costs, earlier.T, count + 1.0, axis=1)  # more than all others together
-    return linear_sum_assignment(costs)[1].astype(np.int64)
-
-
-def public_partners(rows: int, available: int, k: int, chance: Randomness) -> Int[Tensor, "rows k"]:
-    """Draw k public images for every row, each row its own, all different within a row."""
-    if k > available:
-        raise BadInput(f"{k} public images cannot differ when there are {available}: name a larger public set.")
-    if k == 0:
-        return torch.empty(rows, 0, dtype=torch.int64)
-    drawn = chance.integers(available, rows, k).numpy()
-    while len(again := np.flatnonzero((np.diff(np.sort(drawn)) == 0).any(1))):
-        if 4 * k > available:  # nearly all of a small set: draw orders, since repeats would hardly end
-            drawn[again] = chance.uniforms(len(again), available).numpy().argsort()[:, :k]
-        else:
-            drawn[again] = chance.integers(available, len(again), k).numpy()
-    return torch.from_numpy(drawn)
 
 
 def per_row(k: int, k_private: int | None) -> ImagesPerRow:

@@ -1,0 +1,55 @@
+"""Classes, before they are shared: what they are called, how many images each has, and which are too small."""
+
+from dataclasses import replace
+from typing import Literal
+
+from hideseek.data.listing import some
+from hideseek.errors import BadInput
+from hideseek.records import Samples
+
+ClassNames = Literal["names", "numbers"]
+LEAST = 5  # images of a class
+
+
+def check_sizes(samples: Samples, least: int) -> None:
+    """Refuse classes of a few images, such as a folder for each patient: labels tell which rows hold them."""
+    if least < 1:
+        raise BadInput(f"--least must be at least 1, not {least}.")
+    small = {name: count for name, count in _counts(samples).items() if 0 < count < least}
+    if small:
+        have = "1 class has" if len(small) == 1 else f"{len(small):,} classes have"
+        raise BadInput(
+            f"{have} fewer than {least} images ({_listed(small)}), and labels would tell which rows hold them: put them"
+            f" into larger classes, or allow that with --least {min(small.values())}."
+        )
+
+
+def described(samples: Samples, how: ClassNames) -> str:
+    """Say which classes there are, and what of that is shared."""
+    counts = _counts(samples)
+    if not counts:
+        return "There are no classes: these images are hidden without labels, and nobody can learn from them."
+    if not samples.classes:
+        fewest, most = min(counts.values()), max(counts.values())
+        each = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        return f"{len(counts):,} classes, which have no names, of {each} images."
+    shared = "their names are shared too (--class-names numbers shares numbers)"
+    if how == "numbers":
+        counts = {f"{number} = {name}": count for number, (name, count) in enumerate(counts.items())}
+        shared = "numbers are shared in place of their names"
+    return f"{len(counts):,} classes: {_listed(counts)}; {shared}."
+
+
+def without_names(samples: Samples, how: ClassNames) -> Samples:
+    """Leave out the names of classes, where numbers shall be shared."""
+    return replace(samples, classes=()) if how == "numbers" else samples
+
+
+def _counts(samples: Samples) -> dict[str, int]:
+    """Count the images of each class; one of several classes counts for each."""
+    names = samples.classes or tuple(map(str, range(samples.labels.shape[1])))
+    return dict(zip(names, (samples.labels > 0).sum(0).tolist(), strict=True))
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return some(f"{name} ({count:,} image{'' if count == 1 else 's'})" for name, count in counts.items())

@@ -1,0 +1,167 @@
+"""What a folder holds: image files, the classes that its subfolders are, and files that are passed over."""
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hideseek.data.decode import KINDS, SUFFIXES, how_to_convert
+from hideseek.data.labels import BadLabels, NoLabels, OneClass
+from hideseek.errors import BadInput
+
+NAMED = 10  # names in a sentence; of more, it says how many
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The image files of a folder, in order, the class of each, and how many files of other types there are."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    ids: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+    others: Counter[str] = field(default_factory=Counter)
+
+    def name(self, row: int) -> str:
+        """Give the name of a file for a reader, without the folder's own."""
+        file = self.files[row]
+        return readable(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file)
+
+
+def list_folder(folder: Path, labelled: bool) -> Listing:
+    """List the images of a folder, hidden ones left out; files of other types are counted, and the count is logged.
+
+    With labels, subfolders are the classes, sorted by name, and one that has files but no image is refused: its class
+    would be lost.
+    """
+    with _explained(folder):
+        if not folder.is_dir():
+            raise BadInput(f"there is no folder {readable(folder)}; check the path.")
+        listing = _by_class(folder) if labelled else _flat(folder)
+    if count := listing.others.total():
+        were, hint = "file was" if count == 1 else "files were", how_to_convert(listing.others)
+        found = types(listing.others) + (f"; {hint}" if hint else "")
+        _log.warning("%d %s passed over in %s: %s.", count, were, readable(folder), found)
+    return listing
+
+
+def _flat(folder: Path) -> Listing:
+    """List all images, of whatever subfolder."""
+    files, others = _walk(folder)
+    if not files:
+        found = f" but {types(others)}" if others else ""
+        convert = how_to_convert(others) or "name another"
+        raise BadInput(f"the folder {readable(folder)} holds no {KINDS} image{found}; {convert}.")
+    return Listing(folder, files, others=others)
+
+
+def _by_class(folder: Path) -> Listing:
+    """List a folder whose subfolders are classes."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    found = {entry: _walk(entry) for entry in entries if entry.is_dir()}
+    lost = {entry: others for entry, (files, others) in found.items() if others and not files}
+    loose, others = _sorted_out(entry for entry in entries if not entry.is_dir())
+    found = {entry: each for entry, each in found.items() if each[0]}
+    if not found and not loose:
+        return _flat(folder)  # which says what there is instead
+    if lost:
+        raise BadInput(_lost(lost))
+    if not found:
+        raise NoLabels(
+            f"the images in {readable(folder)} are in no subfolders, so they have no classes; move each into a"
+            " subfolder named after its class (in Python, labelled=False loads them as they are)."
+        )
+    if loose:
+        lie = "image lies" if len(loose) == 1 else "images lie"
+        raise BadLabels(
+            f"{len(loose):,} {lie} directly in {readable(folder)}, beside subfolders; move every image into a subfolder"
+            " named after its class (in Python, labelled=False loads them as they are)."
+        )
+    if len(found) == 1 and sum(len(files) for files, _ in found.values()) > 1:
+        raise OneClass(
+            f"the folder {readable(folder)} holds the one class {readable(next(iter(found)).name)!r}; sort the images"
+            " into a subfolder for each of two or more classes (in Python, labelled=False does without)."
+        )
+    return Listing(
+        folder,
+        tuple(file for files, _ in found.values() for file in files),
+        tuple(number for number, (files, _) in enumerate(found.values()) for _ in files),
+        tuple(readable(entry.name) for entry in found),
+        sum((each for _, each in found.values()), others),
+    )
+
+
+def _lost(folders: dict[Path, Counter[str]]) -> str:
+    """Say which subfolders have files but no image, of what types these are, and what to do."""
+    names, one = some(repr(readable(folder.name)) for folder in folders), len(folders) == 1
+    found: Counter[str] = sum(folders.values(), Counter())
+    which, lost = ("the subfolder", "its class") if one else ("the subfolders", "their classes")
+    convert = how_to_convert(found) or "convert the files to PNG"
+    return (
+        f"{which} {names} hold{'s' if one else ''} no {KINDS} image but {types(found)}, so {lost} would be lost;"
+        f" {convert}, or take {'it' if one else 'them'} out."
+    )
+
+
+def _walk(folder: Path) -> tuple[tuple[Path, ...], Counter[str]]:
+    """Walk a folder in a fixed order, and give its image files and how many others there are of each type."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    every: list[Path] = []
+    for where, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        every += (Path(where, name) for name in sorted(files) if not name.startswith("."))
+    return _sorted_out(every)
+
+
+def _sorted_out(files: Iterable[Path]) -> tuple[tuple[Path, ...], Counter[str]]:
+    """Give the image files, and how many others there are of each type."""
+    images, others = [], Counter[str]()
+    for file in files:
+        if file.suffix.lower() in SUFFIXES and not file.is_fifo():
+            images.append(file)
+        else:
+            others[readable(file.suffix.lower())] += 1
+    return tuple(images), others
+
+
+def types(others: Counter[str]) -> str:
+    """Say how many files there are of each type, the most first.
+
+    >>> types(Counter({".txt": 2, ".dcm": 10, "": 1}))
+    '10 .dcm, 2 .txt, 1 without a suffix'
+    """
+    return some(f"{count:,} {suffix or 'without a suffix'}" for suffix, count in others.most_common())
+
+
+def some(names: Iterable[str]) -> str:
+    """Give names with commas between; of more than ten, ten and how many more.
+
+    >>> some("abc"), some("abcdefghijklm")
+    ('a, b, c', 'a, b, c, d, e, f, g, h, i, j and 3 more')
+    """
+    every = list(names)
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more
+
+
+def readable(name: Path | str) -> str:
+    """Give a file name that can be printed, whatever bytes it is made of."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Turn a folder that may not be listed into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        name = readable(str(error.filename or folder))
+        raise BadInput(f"{name} cannot be listed ({error.strerror}); change its permissions.") from error
