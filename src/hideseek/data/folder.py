@@ -108,7 +108,7 @@ def _images_in(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(where, name)
-            if not name.startswith(".") and name.lower().endswith(SUFFIXES) and not path.is_fifo():
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES):
                 yield path
 
 
