@@ -216,4 +216,8 @@ def test_what_was_stopped_goes_on_with_the_same_looks(
     }
     assert result.provenance.seconds == pytest.approx(whole.provenance.seconds)
     assert clock.now() < result.provenance.seconds  # what was kept is not done again
-    assert [replace(stage, took=0.0) for stage in result.plan] == [replace(stage, took=0.0) for stage in whole.plan]
+    for stage, uninterrupted in zip(result.plan, whole.plan, strict=True):
+        assert stage.took == pytest.approx(uninterrupted.took)  # before the pause and after it
+        assert replace(stage, took=0.0) == replace(uninterrupted, took=0.0)
+    assert result.provenance.wall == pytest.approx(whole.provenance.wall)
+    assert result.provenance.wall > clock.wall() - 1e-9

@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from hideseek.audit.store import Part, PartKind, opened, path_name
 from hideseek.errors import BadInput
@@ -62,14 +61,41 @@ def test_folders_that_may_not_be_taken(tmp_path: Path) -> None:
 
 def test_two_audits_cannot_share_a_folder(tmp_path: Path) -> None:
     with (
-        FileLock(tmp_path / ".a.lock"),  # as another process holds it
-        pytest.raises(BadInput, match="another audit is writing"),
         opened(tmp_path / "a", ASKED, resume=False),
+        pytest.raises(BadInput, match="another audit is writing"),
+        opened(tmp_path / "a", ASKED, resume=True),
     ):
         pass
-    with opened(tmp_path / "a", ASKED, resume=False):
+    with opened(tmp_path / "a", ASKED, resume=True):
         pass
-    assert list(tmp_path.glob(".*")) == []
+    assert list(tmp_path.rglob(".*")) == []
+
+
+def test_what_a_killed_audit_left_is_cleared(tmp_path: Path) -> None:
+    left = f".x.png.{'0a' * 16}.partial"
+    (tmp_path / "a").mkdir()
+    for name in (".lock", f".audit.json.{'0a' * 16}.partial"):  # killed before anything was kept
+        (tmp_path / "a" / name).write_text("")
+    with opened(tmp_path / "a", ASKED, resume=False) as store:
+        store.pictures.mkdir()
+        (store.pictures / left).write_text("a private image")
+    with opened(tmp_path / "a", ASKED, resume=True) as store:
+        assert not list(store.pictures.iterdir())
+    assert [path.name for path in (tmp_path / "a").iterdir() if path.is_file()] == ["audit.json"]
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "real").mkdir(0o755)
+    (tmp_path / "a").symlink_to(tmp_path / "real")
+    (tmp_path / ".b.lock").symlink_to(tmp_path / "mine")
+    for resume in (False, True):
+        with pytest.raises(BadInput, match="is a link"), opened(tmp_path / "a", ASKED, resume=resume):
+            pass
+    assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o755
+    with opened(tmp_path / "b", ASKED, resume=False):
+        pass
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """`hideseek audit`, `report` and `compare` as a user types them, and what they say when something is wrong."""
 
 import json
+import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -226,7 +228,27 @@ def test_an_audit_that_was_stopped_goes_on_with_the_same_command(
     assert "Give the same command with --resume." in said(capsys)
     done = (tmp_path / "a" / "work" / "result" / "mixup" / "mixup-pairs.json").read_bytes()
     assert main([*command, "--resume"]) == 130
+    assert "kept from before" in capsys.readouterr().out
     assert (tmp_path / "a" / "work" / "result" / "mixup" / "mixup-pairs.json").read_bytes() == done
+    with monkeypatch.context() as patch:  # before it goes on
+        patch.setattr("hideseek.cli.audit.make_plan", Mock(side_effect=KeyboardInterrupt))
+        assert main([*command, "--resume"]) == 130
+        assert said(capsys).endswith("stopped; what was done before is kept. Give the same command again.\n")
+        assert main([*command[:-1], str(tmp_path / "b")]) == 130
+        assert said(capsys).endswith("stopped before anything was written.\n")
     monkeypatch.setattr(Interrupted, "what", staticmethod(lambda: None))
     assert main([*command, "--resume"]) == 0
     assert read_result(tmp_path / "a").vanilla is not None
+
+
+def test_an_audit_that_fits_nowhere_is_refused_with_its_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["audit", "mixup", "--data", "faces", "--no-learn", "--attacks", "mixup-pairs"]
+    for more in (["--dry-run"], []):
+        assert main([*command, "--rounds", str(10**9), *more, "--out", str(tmp_path / "a")]) == 1
+        assert re.search(r"a release of these images needs 401\.3 TB of memory, and .* fewer rounds\.$", said(capsys))
+    monkeypatch.setattr("hideseek.files.room.shutil.disk_usage", lambda _: Mock(free=1000))
+    assert main([*command, "--out", str(tmp_path / "a")]) == 1
+    assert "no room for the releases" in said(capsys)
+    assert not (tmp_path / "a").exists()

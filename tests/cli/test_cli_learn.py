@@ -323,6 +323,49 @@ def test_a_killed_training_is_resumed_to_the_same_model(tmp_path: Path) -> None:
         assert torch.equal(mine, theirs)
 
 
+def test_what_a_killed_training_left_is_cleared_and_nothing_else(folder: Path, out: Path) -> None:
+    out.mkdir()
+    left, mine = out / f".checkpoint.safetensors.{'0a' * 16}.partial", out / ".notes.partial"
+    left.write_text("half")
+    mine.write_text("mine")
+    assert learn(folder, out) == 1  # since there is something else
+    assert [path.name for path in out.iterdir()] == [mine.name]
+    mine.unlink()
+    left.write_text("half")  # killed in its first checkpoint
+    assert learn(folder, out) == 0
+    assert not list(out.glob(".*"))
+
+
+def test_a_link_in_the_place_of_its_folder_is_refused(
+    folder: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "real").mkdir()
+    out.symlink_to(tmp_path / "real")
+    assert learn(folder, out) == 1
+    assert "is a link, and links are not followed" in said(capsys)
+    assert not list((tmp_path / "real").iterdir())
+
+
+def test_ctrl_c_while_a_resumed_training_loads_says_that_it_is_kept(
+    folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hideseek.cli import learn as verb
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for patched, resume, words in (
+        ("_source", (), "hideseek: stopped.\n"),
+        ("_line", (), "hideseek: stopped; go on with the same command and --resume.\n"),
+        ("_source", ("--resume",), "hideseek: stopped; go on with the same command and --resume.\n"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(verb, patched, interrupted)
+            assert learn(folder, out, "--checkpoint-every", "0", *resume) == 130
+        assert said(capsys) == words
+    assert learn(folder, out, "--resume") == 0
+
+
 def test_ctrl_c_says_how_to_go_on(
     folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

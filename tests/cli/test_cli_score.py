@@ -192,7 +192,7 @@ def test_what_is_wrong_is_one_sentence(
     for evidence, kept, more, words in (
         (good, "other-truth", [], "belongs to another release"),
         (foreign, "truth", [], "belongs to another release"),
-        (good, "nowhere", [], "not a secret that hideseek wrote"),
+        (good, "nowhere", [], "there is no secret at"),
         (good, str(tmp_path / "junk"), [], "not a secret that hideseek wrote"),
         (beyond, "truth", [], "speaks of item 20, and there are 20"),
         (damaged, "truth", [], "is damaged: run the attack again"),

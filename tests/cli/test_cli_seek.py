@@ -1,6 +1,7 @@
 """`hideseek seek` as a user types it: what it writes and says, and what it says when something is wrong."""
 
 import json
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,37 @@ def test_evidence_and_a_picture_are_written(hidden: Path, seek: Seek, tmp_path: 
     assert found.evidence.seconds > 0
     with Image.open(tmp_path / "found" / "evidence.png") as picture:
         assert picture.width > 100
+    assert closed(tmp_path / "found")
+
+
+def closed(folder: Path) -> bool:
+    """Tell whether a folder and all that is in it is for its owner alone: recovered images are private."""
+    modes = [(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in (folder, *folder.rglob("*"))]
+    return len(modes) > 1 and all(mode == (0o700 if is_folder else 0o600) for is_folder, mode in modes)
+
+
+def test_evidence_of_several_attacks_and_failures_are_for_their_owner_alone(
+    hidden: Path, seek: Seek, tmp_path: Path
+) -> None:
+    code, _ = seek("mixup-pairs,linear-inversion", hidden)
+    assert code == 0
+    assert (tmp_path / "found" / "linear-inversion" / "failed.json").is_file()
+    assert closed(tmp_path / "found")
+
+
+@pytest.mark.parametrize("attacks", ["mixup-pairs", "mixup-pairs,linear-inversion"])
+@pytest.mark.parametrize("linked", ["found", "found/mixup-pairs", ".found.partial", "found/.mixup-pairs.partial"])
+def test_no_link_is_followed(hidden: Path, seek: Seek, tmp_path: Path, attacks: str, linked: str) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in ("failed.json", "chapter"):
+        (mine / name).write_text("mine")
+    if attacks == "mixup-pairs" and "/" in linked:
+        pytest.skip("one attack has no subfolder")
+    (tmp_path / linked).parent.mkdir(exist_ok=True)
+    (tmp_path / linked).symlink_to(mine)
+    seek(attacks, hidden, out="found")
+    assert sorted(path.read_text() for path in mine.iterdir()) == ["mine", "mine"]
 
 
 def test_the_same_seed_finds_the_same(hidden: Path, seek: Seek, tmp_path: Path) -> None:

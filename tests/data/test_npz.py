@@ -124,14 +124,14 @@ def test_stored_images_stay_on_disk_and_large_ones_are_not_copied(
 
     monkeypatch.setattr(members, "read", spy)
     address = saved(tmp_path, x=draw(6, 3, 9, 8), y=IDS)
-    assert load(address).images.data_ptr() == read[0].ctypes.data
+    assert load(address).images.data_ptr() == read[-1].ctypes.data
     address = saved(tmp_path, x=draw(6, 9, 8, 3), y=IDS)
     read.clear()
-    assert load(address).images.data_ptr() != read[0].ctypes.data
+    assert load(address).images.data_ptr() != read[-1].ctypes.data
     monkeypatch.setattr(store, "MEMORY_LIMIT", 1000)
     read.clear()
     view = load(address).images
-    assert view.data_ptr() == read[0].ctypes.data
+    assert view.data_ptr() == read[-1].ctypes.data
     assert not view.is_contiguous()
     assert np.array_equal(view.numpy(), draw(6, 9, 8, 3).transpose(0, 3, 1, 2))
 
@@ -145,6 +145,36 @@ def test_checks_reach_the_last_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyP
         stored[5, 8, 7] = value
         with pytest.raises(BadInput, match="not finite"):
             load(saved(tmp_path, x=stored, y=IDS))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"x": draw(6, 9, 8), "y": IDS * 0}, "one class only"),
+        ({"x": draw(6, 9, 8), "y": np.array(["a"] * 6)}, "must hold n class ids"),
+        ({"x": draw(6, 9, 8), "y": IDS, "classes": np.array(["a"])}, "1 class names for"),
+        ({"x": draw(6, 9, 8).astype(np.int32), "y": IDS}, "3-dimensional int32"),
+        ({"x": draw(6, 9, 8, 4), "y": IDS}, "with 1 or 3 channels"),
+        ({"x": draw(6, 9, 8), "y": IDS, "y_test": np.zeros((6, 2000))}, "y_test in .* would take 0 MB"),
+    ],
+)
+def test_labels_and_headers_are_looked_at_before_images_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrays: dict[str, NDArray[Any]], says: str
+) -> None:
+    """An image set of 11 MB may unpack to 11 GB."""
+    np.savez_compressed(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
+    read: list[str] = []
+    real = members.read
+
+    def spy(path: Path, key: str) -> NDArray[Any]:
+        read.append(key)
+        return real(path, key)
+
+    monkeypatch.setattr(members, "read", spy)
+    monkeypatch.setattr(npz, "LARGEST_LABELS", 10_000)
+    with pytest.raises(BadInput, match=says):
+        load(f"npz:{tmp_path / 'a.npz'}")
+    assert "x" not in read
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """result.json: what is written is read back, and what no audit wrote is refused in a sentence."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,20 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(BadInput, match=r"cut short.*run the audit again"):
+        read_result(tmp_path)
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    write_result(sample(tmp_path), tmp_path)
+    path = tmp_path / "result.json"
+    path.write_text(path.read_text("utf-8").replace('"tested_on":', '"tested_on": 5, "tested_on":', 1))
+    with pytest.raises(BadInput, match="'tested_on' stands in it twice"):
+        read_result(tmp_path)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "result.json")
+    with pytest.raises(BadInput, match="not an audit's folder"):
         read_result(tmp_path)
 
 

@@ -1,5 +1,9 @@
 import json
+import os
+import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -73,4 +77,55 @@ def test_damaged_evidence_is_one_sentence(tmp_path: Path, damage: str) -> None:
         save_file(changed, tensors)
     sentences = {"newer": "newer than", "older": "no longer read: run the attack again"}
     with pytest.raises(BadInput, match=sentences.get(damage, "damaged: run the attack again")):
+        read_evidence(tmp_path)
+
+
+def test_evidence_is_for_its_owner_alone(tmp_path: Path) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: about.update(comment="x"),
+        lambda about: about.pop("remarks"),
+        lambda about: about["claims"][0].update(comment="x"),
+        lambda about: about["claims"][0].update(of="gossip"),
+        lambda about: about["claims"][1].update(among="many"),
+        lambda about: about["claims"][1].update(complete=1),
+        lambda about: about["claims"].pop(),
+        lambda about: about.update(claims={"0": about["claims"][0]}),
+        lambda about: about.update(remarks=[]),
+        lambda about: about.update(settings="all"),
+        lambda about: about.update(attack=3),
+        lambda about: about.update(seed="7"),
+        lambda about: about.update(memory=1.5),
+        lambda about: about.update(seconds=True),
+    ],
+)
+def test_evidence_of_another_form_is_one_sentence(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    described = json.loads((tmp_path / "evidence.json").read_text())
+    change(described)
+    (tmp_path / "evidence.json").write_text(json.dumps(described))
+    with pytest.raises(BadInput, match="damaged: run the attack again"):
+        read_evidence(tmp_path)
+
+
+@pytest.mark.parametrize("text", ['"seconds": 1e999', '"seconds": 1.5, "seconds": 1.5', '"seconds": NaN'])
+def test_numbers_that_are_none_and_names_that_stand_twice_are_refused(tmp_path: Path, text: str) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    path = tmp_path / "evidence.json"
+    path.write_text(path.read_text().replace('"seconds": 1.5', text))
+    with pytest.raises(BadInput, match="damaged: run the attack again"):
+        read_evidence(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "claims.safetensors"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(BadInput):
         read_evidence(tmp_path)

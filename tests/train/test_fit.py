@@ -15,6 +15,7 @@ from hideseek.train.checkpoint import Checkpoints
 from hideseek.train.fit import fit
 from hideseek.train.loop import Diverged, Objective, step_seed
 from hideseek.train.schedules import Cosine, Steps
+from hideseek.train.state_files import read_state, write_state
 from hideseek.train.training import SGD, AdamW, Training
 
 TRAINING = Training(3, 8, SGD(0.05, 0.9, 1e-3), Cosine())
@@ -93,6 +94,20 @@ def test_a_killed_training_goes_on_to_the_same_result(tmp_path: Path, optimiser:
     for one, other in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True):
         assert torch.equal(one, other)
     assert [epoch["loss"] for epoch in history] == pytest.approx([epoch["loss"] for epoch in expected], rel=1e-5)
+
+
+@pytest.mark.parametrize("wrong", ["weights", "epoch", "history", "more", "further"])
+def test_a_checkpoint_that_cannot_be_is_refused(tmp_path: Path, wrong: str) -> None:
+    checkpoints, model = Checkpoints(tmp_path / "checkpoint"), network()
+    fit(model, InOrder(toys.patterns(16)), cross_entropy, TRAINING, checkpoints=checkpoints)
+    tensors, about = read_state(checkpoints.path, "checkpoint")
+    if wrong == "weights":
+        next(tensor for name, tensor in tensors.items() if name.startswith("network.")).fill_(torch.nan)
+    position = about["position"]
+    position |= {"epoch": {"epoch": -1}, "history": {"history": []}, "more": {"more": 1}}.get(wrong, {})
+    write_state(checkpoints.path, tensors, {**about, **({"further": 1} if wrong == "further" else {})})
+    with pytest.raises(BadInput, match="does not fit this model"):
+        fit(network(), InOrder(toys.patterns(16)), cross_entropy, TRAINING, checkpoints=checkpoints)
 
 
 def test_a_finished_training_has_nothing_left_to_do(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,10 @@ def test_a_model_comes_back(tmp_path: Path) -> None:
         {"normalisation": {"kind": "odd", "mean": [], "std": []}},
         {"normalisation": {"kind": "channel", "mean": ["x"], "std": []}},
         {"features": 3},
+        {"classes": ["a", "b", "c", 4]},
+        {"comment": "x"},
+        {"normalisation": {"kind": "none", "mean": [], "std": [], "more": 1}},
+        {"shape": [1 << 19, 1 << 19, 1 << 19]},
     ],
 )
 def test_a_forged_model_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
@@ -80,3 +85,35 @@ def test_a_forged_model_is_refused(tmp_path: Path, change: dict[str, object]) ->
     write_state(tmp_path / "model", tensors, {**about, **change})
     with pytest.raises(BadInput):
         read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_a_model_whose_weights_are_no_numbers_is_refused(tmp_path: Path, value: float) -> None:
+    network = build("lenet", (3, 16, 16), 4)
+    with torch.no_grad():
+        next(network.parameters()).flatten()[3] = value
+    write_model(tmp_path / "model", Trained(network, "lenet", (3, 16, 16), ("a", "b", "c", "d")))  # with its checksum
+    with pytest.raises(BadInput, match="weights that are not finite numbers: train it again"):
+        read_model(tmp_path / "model")
+
+
+def test_a_model_of_a_huge_shape_is_not_built(tmp_path: Path) -> None:
+    """Its linear layer alone would have 2^60 weights."""
+    write_model(tmp_path / "model", Trained(build("linear", (1, 4, 4), 2), "linear", (1, 4, 4), ("a", "b")))
+    tensors, about = read_state(tmp_path / "model", "model")
+    write_state(tmp_path / "model", tensors, {**about, "shape": [1 << 19, 1 << 19, 1 << 19]})
+    with pytest.raises(BadInput, match="not a model of hideseek"):
+        read_model(tmp_path / "model")
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model")
+    with pytest.raises(BadInput):
+        read_model(tmp_path / "model")
+
+
+def test_a_description_that_says_something_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hideseek.train.state_files.json.dumps", lambda *_, **__: '{"name": 1, "name": 2}')
+    write_state(tmp_path / "state", TENSORS, {})
+    with pytest.raises(BadInput, match="damaged"):
+        read_state(tmp_path / "state", "state")

@@ -15,6 +15,7 @@ from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
 from hideseek.records.secret import Secret
+from hideseek.records.task import release_bytes
 from hideseek.seek import ATTACKS
 
 R = TypeVar("R", bound=Release)
@@ -76,6 +77,11 @@ class Question:
                 raise BadInput("the private images hold values that are not finite numbers: repair or remove them.")
         if not 0 < self.budget < float("inf"):
             raise BadInput(f"the budget must be some seconds, not {self.budget}.")
+
+    @property
+    def release_size(self) -> int:
+        """Tell how many bytes a release of the private images has, at least."""
+        return release_bytes(len(self.private), self.rounds, self.private.shape, self.private.labels.shape[1])
 
     @property
     def trainable(self) -> dict[str, MixingEncoder]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hideseek.audit.store import opened
 from hideseek.audit.threats import THREATS, threats_to
 from hideseek.data.digests import images_digest, labels_digest
 from hideseek.errors import BadInput
+from hideseek.files import need_space
 from hideseek.hide.files.schemes import to_json
 from hideseek.records import Encoder, Samples
 from hideseek.records.result import (
@@ -55,10 +55,15 @@ def audit(
     """
     plan = plan or make_plan(question)
     asked = _asked(question, seed)
+    if not resume:
+        need_space(folder, len(question.schemes) * question.release_size, "the releases", "audit fewer rounds, ")
     with opened(folder, asked, resume=resume) as store:
-        runner = StepRunner(question, plan, store, seed, clock or ProcessClock(), tell)
         try:
-            result = _result(runner, asked, command)
+            runner = StepRunner(question, plan, store, seed, clock or ProcessClock(), tell)
+            try:
+                result = _result(runner, asked, command)
+            finally:
+                runner.keep_time()
             write_result(result, folder)
             write_page(result, folder, show_private=show_private)
         except KeyboardInterrupt:
@@ -91,7 +96,7 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
 
 def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Result:
     """Take all steps that are not done yet, and put together what they came to."""
-    question, began = runner.question, datetime.now(UTC).isoformat(timespec="seconds")
+    question = runner.question
     runner.take_all()
     attacked = {name: _attacked(runner, name, scheme) for name, scheme in question.schemes.items()}
     against = {verdict.threat for scheme in attacked.values() for verdict in scheme.verdicts}
@@ -118,14 +123,14 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
         plan=runner.stages(),
         flags=(),
         provenance=provenance(
-            began,
+            runner.time_spent().started,
             command,
             runner.seed,
             {"rounds": question.rounds, "attacks": list(question.attacks), "schemes": asked["schemes"]},
-            seconds=runner.schedule.worked(),
+            seconds=runner.time_spent().work,
             budget=question.budget,
-            wall=runner.schedule.passed(),
-            wall_limit=runner.plan.wall_limit,
+            wall=runner.time_spent().wall,
+            wall_limit=runner.before.wall + runner.plan.wall_limit,
         ),
     )
     return replace(result, flags=flags(result))

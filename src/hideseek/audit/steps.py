@@ -11,6 +11,7 @@ from hideseek.audit.findings.looks import Look, best
 from hideseek.audit.planning.budget import Step
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.planning.plan import Plan, planned_task, proof_of
+from hideseek.audit.planning.time_spent import TimeSpent, now
 from hideseek.audit.question import Question
 from hideseek.audit.schedule import RAISE, Schedule
 from hideseek.audit.store import Part, PartKind, Store, path_name
@@ -33,6 +34,7 @@ from hideseek.records.secret import Secret
 from hideseek.report import sentences
 
 PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
+TIME = Part(PartKind.TIME)
 ENOUGH = 0.75  # of the least that another look is worth: settings are whole numbers
 
 
@@ -54,6 +56,7 @@ class StepRunner:
         self.learnt: dict[str, Accuracy] = {}
         self.advice: dict[str, tuple[Advice, ...]] = {}
         self._shared: tuple[str, Release, Secret] | None = None
+        self.before = store.kept(TIME, TimeSpent) or TimeSpent(now())
         self._take_up()
 
     def take_all(self) -> None:
@@ -71,12 +74,30 @@ class StepRunner:
         if self._shared is None or self._shared[0] != name:
             question, folder, scheme = self.question, self.store.scheme_folder(name), self.question.schemes[name]
             public, shared, truth = question.public_for(scheme), folder / "release", folder / "truth"
-            if not (shared.is_dir() and truth.is_file()):
+            if not self._is_hidden(name):
                 self.store.clear(name)  # of a run that was killed between the two
                 scheme.write(question.private, public, self.chance(f"hide {name}"), shared, truth, question.rounds)
             release, secret = scheme.read(shared, truth, public)
             self._shared = (name, question.seen(release, question.own), question.with_others(secret))
         return self._shared[1:]
+
+    def _is_hidden(self, name: str) -> bool:
+        folder = self.store.scheme_folder(name)
+        return (folder / "release").is_dir() and (folder / "truth").is_file()
+
+    def time_spent(self) -> TimeSpent:
+        """Tell what the audit took so far, before pauses too."""
+        schedule, before = self.schedule, self.before
+        return TimeSpent(
+            before.started,
+            before.work + self.clock.now() - schedule.began_work,
+            before.wall + schedule.passed(),
+            tuple(schedule.took.items()),
+        )
+
+    def keep_time(self) -> None:
+        """Keep what the audit took, for when it goes on after a pause."""
+        self.store.keep(TIME, TimeSpent, self.time_spent())
 
     def result(self, name: str, attack: str) -> AttackResult:
         """Say what an attack on a scheme came to; where there was no time for it, it was not tried."""
@@ -110,18 +131,18 @@ class StepRunner:
     def _take_up(self) -> None:
         """Take up what was kept before a pause; what it took counts."""
         schedule, models = self.schedule, ("", *self.question.trainable)
+        schedule.took |= dict(self.before.took)
         for key in (step.key for step in self.plan.steps if step.key.kind is StepKind.ATTACK):
             while (look := self.store.kept(self._part(key), Look)) is not None:
                 schedule.looked(key, look)
-                schedule.took[key] = schedule.took.get(key, 0.0) + look.took
                 schedule.earlier += look.took
         trained = [self.store.kept(Part(PartKind.ACCURACY, name), Accuracy) for name in models]
         schedule.earlier += sum(accuracy.seconds for accuracy in trained if accuracy is not None)
 
     def _hide(self, step: Step) -> None:
-        name, started = step.key.scheme, self.clock.now()
+        name, started, kept = step.key.scheme, self.clock.now(), self._is_hidden(step.key.scheme)
         release, _ = self.hidden(name)
-        self._did(step.key, started, sentences.hidden(name, release.contents()))
+        self._did(step.key, started, sentences.hidden(name, release.contents()), kept=kept)
 
     def _attack(self, step: Step) -> None:
         """Run an attack after its proofs, with the settings that its share of the time allows."""
@@ -181,10 +202,12 @@ class StepRunner:
             def learnt(scheme: Any = scheme, chance: Randomness = chance) -> Accuracy:
                 return measure(learning, scheme, how, chance, self.clock)
 
-            self.learnt[name] = self.store.part(Part(PartKind.ACCURACY, name), Accuracy, learnt)
+            part = Part(PartKind.ACCURACY, name)
+            kept = self.store.has(part)
+            self.learnt[name] = self.store.part(part, Accuracy, learnt)
             if name == list(models)[-1]:
                 self.schedule.finished.add(step.key)
-            self._did(step.key, started, sentences.trained(name, self.learnt[name]))
+            self._did(step.key, started, sentences.trained(name, self.learnt[name]), kept=kept)
 
     def _advise(self, step: Step) -> None:
         """Measure what would help against the attack that did most harm."""
@@ -197,13 +220,15 @@ class StepRunner:
         again = attack if look.full or look.work is None else attack.within(look.work, task)
         allowed = PATIENCE * worst.seconds + GRACE
         planned = PlannedAttack(worst.attack, again, allowed, self.plan.tests, self.schedule.looks[key].index(look))
+        part = Part(PartKind.ADVICE, name, worst.attack)
+        kept = self.store.has(part)
         self.advice[name] = self.store.part(
-            Part(PartKind.ADVICE, name, worst.attack),
+            part,
             tuple[Advice, ...],
             lambda: advise(scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock),
         )
         self.schedule.advised[name] = worst.attack
-        self._did(step.key, started, sentences.step(step.key))
+        self._did(step.key, started, sentences.step(step.key), kept=kept)
 
     def _planned(self, step: Step) -> PlannedAttack:
         """Give an attack the settings that fit into its share of what is left, and when it is stopped.
@@ -234,13 +259,14 @@ class StepRunner:
         self.schedule.units[attack, kind] = belief.unit
         return belief
 
-    def _did(self, key: StepKey, started: float, text: str) -> None:
-        """Note what a step took, and say that it is done and how long the rest will last."""
+    def _did(self, key: StepKey, started: float, text: str, *, kept: bool = False) -> None:
+        """Note what a step took, and say that it is done, or was before a pause, and how long the rest will last."""
         took = self.clock.now() - started
         self.schedule.took[key] = self.schedule.took.get(key, 0.0) + took
         if key.kind is StepKind.HIDE:
             self.schedule.finished.add(key)
-        self.tell(sentences.done(text, took, self.schedule.time_left()))
+        self.keep_time()
+        self.tell(sentences.done(text, None if kept else took, self.schedule.time_left()))
 
 
 def _unfinished(proofs: tuple[Proof, ...]) -> bool:

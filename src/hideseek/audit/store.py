@@ -9,14 +9,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
 from hideseek.errors import BadInput
-from hideseek.files import explained, must_be_new, new_file
+from hideseek.files import (
+    clear_leftovers,
+    explained,
+    locked,
+    must_be_new,
+    new_file,
+    own_folder,
+    read_bytes,
+    read_record,
+)
 
 T = TypeVar("T")
-ASKED, WORK, PICTURES = "audit.json", "work", "pictures"
+ASKED, WORK, PICTURES, LOCK = "audit.json", "work", "pictures", ".lock"
 PRIVATE = 0o700  # the folder holds private images, and the truth behind releases while it is at work
 LONGEST = 120  # bytes of a name: file systems allow 255 with what is added
 
@@ -29,6 +37,7 @@ class PartKind(StrEnum):
     PROOFS = "proofs"
     ACCURACY = "accuracy"
     TRAINING = "training"
+    TIME = "time"
 
 
 @dataclass(frozen=True)
@@ -74,10 +83,15 @@ class Store:
 
     def part(self, part: Part, kind: Any, make: Callable[[], T]) -> T:
         """Give a part that is done, or do it and keep it."""
-        path, adapter = self.path(part), TypeAdapter[T](kind)
         if self.has(part):
-            return self._read(path, adapter)
+            return self._read(self.path(part), TypeAdapter[T](kind))
         made = make()
+        self.keep(part, kind, made)
+        return made
+
+    def keep(self, part: Part, kind: Any, made: Any) -> None:
+        """Keep a part, in the place of what was kept of it before."""
+        adapter = TypeAdapter[Any](kind)
         text = adapter.dump_json(made, indent=1)
         try:
             adapter.validate_json(text)
@@ -85,13 +99,12 @@ class Store:
             raise BadInput(
                 f"the {part.kind} of {part.scheme} {part.attack} cannot be kept: not all is finite."
             ) from None
-        with new_file(path, mode=0o600) as file:
+        with new_file(self.path(part), mode=0o600) as file:
             file.write(text)
-        return made
 
     def _read(self, path: Path, adapter: TypeAdapter[T]) -> T:
         try:
-            return adapter.validate_json(path.read_bytes())
+            return adapter.validate_json(read_bytes(path))
         except ValidationError:
             raise BadInput(f"{path} is damaged: remove it, and go on with the audit.") from None
 
@@ -122,43 +135,44 @@ class Store:
 def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[Store]:
     """Open a new folder for an audit, or one that was begun and is asked the same."""
     path = folder / ASKED
+    if resume and folder.is_symlink():
+        raise BadInput(f"{folder} is a link, and links are not followed: name the audit's folder itself.")
     if resume and not path.is_file():
         raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
     if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
         raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
-    with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder.parent / f".{folder.name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise BadInput(f"another audit is writing {folder}: wait for it or choose another folder.") from None
-    try:
+    if not resume:
+        _must_be_new(folder)
+    own_folder(folder, PRIVATE)
+    if not resume:
+        with explained(folder):
+            folder.chmod(PRIVATE)  # where it was there, and empty
+    with locked(folder / LOCK) as free:
+        if not free:
+            raise BadInput(f"another audit is writing {folder}: wait for it or choose another folder.")
+        clear_leftovers(folder)
         if resume:
             _must_be_the_same(path, asked)
         else:
             _must_be_new(folder)
-            with explained(folder):
-                folder.chmod(PRIVATE)
             with new_file(path, mode=0o600) as file:
                 file.write(json.dumps(asked, indent=1, ensure_ascii=False).encode())
         yield Store(folder)
-    finally:
-        Path(lock.lock_file).unlink(missing_ok=True)  # while it is held, so that nobody else's is removed
-        lock.release()
 
 
 def _must_be_new(folder: Path) -> None:
     if (folder / ASKED).is_file() and not (folder / "result.json").is_file():
         raise BadInput(f"an audit was begun in {folder}: resume it, or choose another folder.")
-    must_be_new(folder)
+    if not folder.is_symlink():
+        clear_leftovers(folder, ASKED)  # of an audit that was killed when it began
+    must_be_new(folder, besides=(LOCK,))
 
 
 def _must_be_the_same(path: Path, asked: Mapping[str, Any]) -> None:
     try:
-        before = json.loads(path.read_text("utf-8"))
+        before = read_record(path)
         names = sorted({**before, **asked})
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError):
         raise BadInput(f"{path} is damaged: begin the audit anew in another folder.") from None
     now = json.loads(json.dumps(asked))
     differing = [name for name in names if before.get(name) != now.get(name)]

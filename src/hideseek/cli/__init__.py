@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hideseek: {mistake}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        print(f"hideseek: {str(stop) or 'stopped; what was not finished was removed.'}", file=sys.stderr)
+        print(f"hideseek: {str(stop) or 'stopped.'}", file=sys.stderr)
         return 130
     except MemoryError:
         print("hideseek: there is not enough memory for this: use fewer or smaller images (--size).", file=sys.stderr)

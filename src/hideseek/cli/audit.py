@@ -45,7 +45,21 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
-    """Load, plan, audit, and show what came out."""
+    """Load, plan, audit, and show what came out; say what is kept where that is stopped."""
+    try:
+        _perform(asked, chosen)
+    except KeyboardInterrupt as stopped:
+        output = asked.output
+        if str(stopped):
+            said = f"{stopped} Give the same command with --resume."
+        elif output.resume and (output.out / "audit.json").is_file():
+            said = "stopped; what was done before is kept. Give the same command again."
+        else:
+            said = "stopped before anything was written."
+        raise KeyboardInterrupt(said) from None
+
+
+def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
     question = question_of(asked, chosen)
     plan = make_plan(question)
     show_plan(plan, question)
@@ -64,8 +78,6 @@ def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
             command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
             tell=lambda text: print(text, flush=True),
         )
-    except KeyboardInterrupt as stopped:
-        raise KeyboardInterrupt(f"{stopped} Give the same command with --resume.") from None
     except BadInput as mistake:
         kept = (output.out / "audit.json").is_file() and not (output.out / "result.json").is_file()
         raise BadInput(

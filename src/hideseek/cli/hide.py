@@ -101,7 +101,10 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     public = _public(asked, private)
     encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     chance = secure() if studies.seed is None else seeded(studies.seed)
-    write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
+    try:
+        write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped; what was not finished was removed.") from None
     size = sum(path.stat().st_size for path in asked.out.iterdir())
     print(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
     if studies.seed is not None:

@@ -14,7 +14,7 @@ from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
 from hideseek.data import load
 from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
-from hideseek.files import explained, must_be_new, new_file
+from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, learn
@@ -61,27 +61,31 @@ def train(asked: Learn[Any]) -> None:
     """Load, train, write, and say what came of it."""
     folder = RunFolder(asked.out, asked.run.resume, asked.run.checkpoint_every)
     _check(asked, folder)
+    try:
+        _train(asked, folder)
+    except KeyboardInterrupt:
+        begun = folder.checkpoint.exists()
+        raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
+
+
+def _train(asked: Learn[Any], folder: RunFolder) -> None:
     source = _source(asked)
     training = _training(asked, len(source.samples))
     test = _test(asked, source.samples)
     first = this_worker().first
     if first and test is None:
         print("There is no --test set: how well the model does on new images will not be known.")
-    try:
-        learnt = learn(
-            source,
-            asked.training.model or source.suited(),
-            training,
-            test=test,
-            chance=secure() if asked.run.seed is None else seeded(asked.run.seed),
-            run_folder=folder,
-            on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
-        )
-        if first:
-            _write(asked, learnt, folder)
-    except KeyboardInterrupt:
-        begun = folder.checkpoint.exists()
-        raise KeyboardInterrupt("stopped; go on with the same command and --resume." if begun else "stopped.") from None
+    learnt = learn(
+        source,
+        asked.training.model or source.suited(),
+        training,
+        test=test,
+        chance=secure() if asked.run.seed is None else seeded(asked.run.seed),
+        run_folder=folder,
+        on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
+    )
+    if first:
+        _write(asked, learnt, folder)
 
 
 def _check(asked: Learn[Any], folder: RunFolder) -> None:
@@ -99,6 +103,8 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput("a release has its size, channels and normalisation: leave these options out.")
     if images.public is not None and not (isinstance(scheme, MixingEncoder) and scheme.mixes_public):
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
+    if asked.out.is_dir() and not asked.out.is_symlink():
+        clear_leftovers(asked.out)  # of a training that was killed
     begun = folder.checkpoint.exists()
     if begun and not folder.resume:
         raise BadInput(f"a training was begun in {asked.out}: go on with --resume, or choose another folder.")
@@ -106,8 +112,7 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput(f"there is nothing to resume in {asked.out}: leave --resume out, or name another folder.")
     if not folder.resume:
         must_be_new(asked.out)
-        with explained(asked.out):
-            asked.out.mkdir(parents=True, exist_ok=True)
+    own_folder(asked.out)
 
 
 def _source(asked: Learn[Any]) -> Source[Any]:

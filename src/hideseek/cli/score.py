@@ -12,7 +12,7 @@ import tyro
 from hideseek.chance import seeded
 from hideseek.cli.score_table import show, show_failed
 from hideseek.errors import BadInput, no_such
-from hideseek.files import new_file
+from hideseek.files import new_file, read_record
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
@@ -131,9 +131,11 @@ def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outco
 def _failed(path: Path) -> tuple[str, str]:
     """Read why an attack failed."""
     try:
-        told = json.loads(path.read_text("utf-8"))
+        told = read_record(path)
+        if set(told) != {"attack", "error"}:
+            raise ValueError
         return str(told["attack"]), str(told["error"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, TypeError):
         raise BadInput(f"{path} is damaged: run the attack again.") from None
 
 

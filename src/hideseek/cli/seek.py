@@ -14,7 +14,7 @@ from hideseek.chance import Randomness, secure, seeded
 from hideseek.cli.images import public_images
 from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput, no_such
-from hideseek.files import must_be_new, new_file, new_folder
+from hideseek.files import must_be_new, new_file, new_folder, own_folder
 from hideseek.hide.files.release_files import read_release, release_digest, with_public
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Refused
 from hideseek.report.evidence_sheet import evidence_sheet
@@ -109,10 +109,13 @@ def run(arguments: Sequence[str]) -> None:
 
 def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None:
     """Run attacks one after another; one that fails does not stop the others."""
+    own_folder(asked.out, 0o700)
     release, digest = _seen(asked), release_digest(asked.release)
     failed = []
     for name, attack in attacks.items():
         folder = asked.out / name
+        if folder.exists() or folder.is_symlink():
+            own_folder(folder)
         if (folder / "evidence.json").is_file():
             there = read_evidence(folder)
             if there.release != digest:
@@ -125,10 +128,13 @@ def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None
         try:
             must_be_new(folder)
             _seek(name, attack, release, folder, asked)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"stopped in {name}; attacks that are finished are kept in {asked.out}.") from None
         except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
             reason = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
             failed.append(name)
-            with new_file(folder / "failed.json") as file:
+            own_folder(folder, 0o700)
+            with new_file(folder / "failed.json", 0o600) as file:
                 file.write(json.dumps({"attack": name, "error": reason}, ensure_ascii=False).encode())
             print(f"{name}: failed. {reason}")
     if len(failed) == len(attacks):
@@ -153,11 +159,11 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
     digest = release_digest(asked.release)
     evidence = _evidence(attack, release, _chance(asked.seed))
     found = Found(evidence, name, digest, settings(attack), asked.seed)
-    with new_folder(folder) as partial:
+    with new_folder(folder, 0o700) as partial:  # what was found is private, if the attack worked
         write_evidence(found, partial)
         picture = evidence_sheet(name, release, evidence)
         if picture is not None:
-            with new_file(partial / "evidence.png") as file:
+            with new_file(partial / "evidence.png", 0o600) as file:
                 picture.save(file, "PNG")
     print(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
     for remark, value in evidence.remarks.items():

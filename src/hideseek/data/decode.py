@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from hideseek.data.shaping import covering
 from hideseek.errors import BadInput
+from hideseek.files import check_plain
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 SMALLEST = 8  # pixels on a side
@@ -68,9 +70,7 @@ def blame(name: str) -> Iterator[None]:
 
 def is_grey(file: Path, name: str) -> bool:
     """Tell from the header alone whether an image is grey, and refuse those that are too small."""
-    from PIL import Image
-
-    with blame(name), Image.open(file, formats=FORMATS) as image:
+    with blame(name), _opened(file) as image:
         if min(image.size) < SMALLEST:
             raise BadImage(
                 name,
@@ -90,7 +90,7 @@ def decode(file: Path | IO[bytes], name: str, channels: int, size: tuple[int, in
     """
     from PIL import Image
 
-    with blame(name), Image.open(file, formats=FORMATS) as opened:
+    with blame(name), _opened(file) as opened:
         if size is not None:
             opened.draft(None, (2 * max(size), 2 * max(size)))
         image = _without_alpha(_eight_bits(_upright(opened))).convert("L" if channels == 1 else "RGB")
@@ -100,6 +100,14 @@ def decode(file: Path | IO[bytes], name: str, channels: int, size: tuple[int, in
             image = image.resize((width, height), Image.Resampling.BILINEAR)
             image = image.crop((left, top, left + size[1], top + size[0]))
         return np.asarray(image, np.uint8).reshape(image.height, image.width, channels).transpose(2, 0, 1)
+
+
+def _opened(file: Path | IO[bytes]) -> "ImageFile":
+    from PIL import Image
+
+    if isinstance(file, Path):
+        check_plain(file)
+    return Image.open(file, formats=FORMATS)
 
 
 def _upright(image: "Image") -> "Image":

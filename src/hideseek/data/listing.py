@@ -125,7 +125,7 @@ def _sorted_out(files: Iterable[Path]) -> tuple[tuple[Path, ...], Counter[str]]:
     """Give the image files, and how many others there are of each type."""
     images, others = [], Counter[str]()
     for file in files:
-        if file.suffix.lower() in SUFFIXES and not file.is_fifo():
+        if file.suffix.lower() in SUFFIXES:
             images.append(file)
         else:
             others[readable(file.suffix.lower())] += 1

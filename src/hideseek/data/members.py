@@ -1,5 +1,9 @@
 """The arrays inside an .npz file, mapped where they lie if they are stored as they are."""
 
+import io
+import lzma
+import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,9 +17,21 @@ from numpy.typing import NDArray
 
 from hideseek.data.store import allocate
 from hideseek.errors import BadInput
+from hideseek.files import amount, check_plain, need_memory
 
 _LOCAL_HEADER = 30  # bytes before the name of a zip member
 _PIECE = 1 << 24  # bytes that are unpacked at a time
+_HEAD = 1 << 14  # bytes that hold the header of an array: numpy refuses longer ones
+_MOST = 1000  # arrays in a file
+_LARGEST_SIDE = 1 << 48
+_SMALL = 1 << 28  # bytes that may be unpacked from however few
+_TIMES = 500  # that an array may be larger than what it is packed in: no images are, but bombs are
+
+
+_UNPARSED = (
+    *(ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError),
+    tokenize.TokenError,  # of numpy's way to read headers of Python 2
+)
 
 
 @dataclass(frozen=True)
@@ -32,11 +48,12 @@ class Header:
 def opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """Open an .npz file; whatever is wrong with it becomes one sentence."""
     try:
+        check_plain(path)
         with zipfile.ZipFile(path) as archive:
             yield archive
     except FileNotFoundError as error:
         raise BadInput(f"there is no file {path}; check the path.") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, ValueError) as error:
         raise BadInput(f"{path} is not a whole .npz file ({error}); write it again with numpy.savez.") from error
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check that it is a file you may read.") from error
@@ -45,8 +62,12 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
 def headers(path: Path) -> dict[str, Header]:
     """Read what arrays an .npz file holds, without reading them."""
     with opened(path) as archive:
-        found = {}
+        found: dict[str, Header] = {}
+        if len(archive.infolist()) > _MOST:
+            raise BadInput(f"{path} holds more than {_MOST:,} arrays; keep images and labels alone.")
         for info in archive.infolist():
+            if info.filename.removesuffix(".npy") in found:
+                raise BadInput(f"{path} holds two arrays of one name; write it again with numpy.savez.")
             if info.filename.endswith(".npy"):
                 with _member(path, archive, info.filename) as stream:
                     found[info.filename.removesuffix(".npy")] = _header(path, stream, info)
@@ -67,6 +88,8 @@ def read(path: Path, key: str) -> NDArray[Any]:
                 order: Any = "F" if header.fortran else "C"
                 # Copy on write, because torch warns of maps that it may not write to; nothing here writes.
                 return np.memmap(path, header.dtype, "c", start, header.shape, order)
+            _check_size(path, key, info)
+            stream.seek(header.length)
             return _unpack(stream, header)
 
 
@@ -79,19 +102,30 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Iterator[IO[byte
         raise BadInput(f"{path} is encrypted; write it again with numpy.savez.") from error
 
 
+def _check_size(path: Path, key: str, info: zipfile.ZipInfo) -> None:
+    """Refuse, before a byte of it is unpacked, what would fill the memory, or was made to."""
+    size = info.file_size
+    if size > max(_SMALL, _TIMES * info.compress_size):
+        raise BadInput(f"the array {key} in {path} would unpack to {amount(size)} of nearly nothing; do not use it.")
+    need_memory(size, f"unpacking the array {key} in {path}", "write it again with numpy.savez, which packs nothing")
+
+
 def _header(path: Path, stream: IO[bytes], info: zipfile.ZipInfo) -> Header:
     """Parse the header of one member and check that it promises as many numbers as there are."""
     key = info.filename.removesuffix(".npy")
+    head = io.BytesIO(stream.read(_HEAD))  # a header may claim to be of any length, and be unpacked to it
     try:
-        version = np.lib.format.read_magic(stream)
+        version = np.lib.format.read_magic(head)
         parse = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, fortran, dtype = parse(stream)
-    except (ValueError, KeyError) as error:
+        shape, fortran, dtype = parse(head)
+    except _UNPARSED as error:
         raise BadInput(f"the array {key} in {path} is damaged; write the file again with numpy.savez.") from error
     if dtype.hasobject:
         raise BadInput(f"the array {key} in {path} holds Python objects; store plain numbers of one shape.")
-    header = Header(shape, dtype, fortran, stream.tell())
-    if header.length + int(np.prod(shape, dtype=object)) * dtype.itemsize != info.file_size:
+    if not all(0 <= side <= _LARGEST_SIDE for side in shape) or len(shape) > 8 or not dtype.itemsize:
+        raise BadInput(f"the array {key} in {path} has a shape that cannot be; write the file again with numpy.savez.")
+    header = Header(shape, dtype, fortran, head.tell())
+    if header.length + math.prod(shape) * dtype.itemsize != info.file_size:
         raise BadInput(f"the array {key} in {path} is cut short; write the file again with numpy.savez.")
     return header
 

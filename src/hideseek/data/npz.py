@@ -14,11 +14,13 @@ from hideseek.data import members
 from hideseek.data.labels import BadLabels, NoLabels, to_labels, unlabelled, width_of
 from hideseek.data.store import allocate, chunks, fits_memory
 from hideseek.errors import BadInput
+from hideseek.files import amount
 from hideseek.records import Samples
 
 SPLITS = ("train", "val", "test")
 _PAIRS = (("x", "y"), ("images", "labels"))  # without a split
 _LARGEST = float(np.finfo(np.float32).max)
+LARGEST_LABELS = 1 << 30  # bytes
 _BITS = 16  # of a word
 _TWELVE = 2**12 - 1  # the largest number of 12 bits, as X-rays have them
 
@@ -56,15 +58,16 @@ def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, 
         raise BadInput(f"{images_key} in {path} has the shape {shape}; two or more images are needed.")
     if labelled and (not found[labels_key].shape or found[labels_key].shape[0] != shape[0]):
         raise BadLabels(f"{path} has {shape[0]} images and labels of shape {found[labels_key].shape}; match them.")
+    _check_kind(found[images_key], f"{images_key} in {path}")
+    names, labels = (classes or _class_names(path, found)) if labelled else (), unlabelled(shape[0])
+    if labelled:  # which are small, before images are unpacked
+        every = ((key, _small(path, key, found)) for key in _label_keys(found))
+        stored = _small(path, labels_key, found)
+        labels = to_labels(stored, f"{labels_key} in {path}", max(width_of(every), len(names)))
+        if names and len(names) != labels.shape[1]:
+            raise BadLabels(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")
     images = _images(members.read(path, images_key), f"{images_key} in {path}", _bits(path, found))
     scale = torch.full((1, 1), 1 / 255 if images.dtype == torch.uint8 else 1.0)
-    if not labelled:
-        return Samples(images, unlabelled(len(images)), scale)
-    names = classes or _class_names(path, found)
-    every = ((key, members.read(path, key)) for key in _label_keys(found))
-    labels = to_labels(members.read(path, labels_key), f"{labels_key} in {path}", max(width_of(every), len(names)))
-    if names and len(names) != labels.shape[1]:
-        raise BadLabels(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")
     return Samples(images, labels, scale, classes=names)
 
 
@@ -84,28 +87,45 @@ def _label_keys(found: Iterable[str]) -> list[str]:
 def _class_names(path: Path, found: dict[str, members.Header]) -> tuple[str, ...]:
     if "classes" not in found or found["classes"].dtype.kind != "U":
         return ()
-    return tuple(str(name) for name in members.read(path, "classes").reshape(-1))
+    try:
+        return tuple(str(name) for name in _small(path, "classes", found).reshape(-1))
+    except ValueError:  # no letters
+        raise BadInput(f"the class names in {path} are damaged; write the file again with numpy.savez.") from None
+
+
+def _small(path: Path, key: str, found: dict[str, members.Header]) -> NDArray[Any]:
+    """Read labels or names, unless they are as large as images."""
+    size = math.prod(found[key].shape) * found[key].dtype.itemsize
+    if size > LARGEST_LABELS:
+        raise BadInput(f"{key} in {path} would take {amount(size)}; store one label for each image.")
+    return members.read(path, key)
+
+
+def _check_kind(header: members.Header, name: str) -> None:
+    """Refuse, from the header alone, what are no images."""
+    dimensions, whole = len(header.shape), header.dtype.kind == "u" and header.dtype.itemsize <= 2
+    if header.dtype.kind != "f" and (not whole or dimensions == 2):
+        raise BadInput(
+            f"{name} is {dimensions}-dimensional {header.dtype}; store images as uint8 or uint16, features as floats."
+        )
+    _axes(header.shape, name)
 
 
 def _bits(path: Path, found: dict[str, members.Header]) -> int | None:
     """Read how many bits of uint16 are used, where that is said."""
     if "bits" not in found:
         return None
-    said = members.read(path, "bits")
+    said = _small(path, "bits", found)
     if said.size != 1 or said.dtype.kind not in "iu" or not 1 <= int(said.reshape(-1)[0]) <= _BITS:
         raise BadInput(f"bits in {path} must be one whole number between 1 and {_BITS}; repair or remove it.")
     return int(said.reshape(-1)[0])
 
 
 def _images(stored: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
-    """Check an array of images and give it as n×c×h×w of bytes or float32, mapped still if it can be."""
-    kind, words = stored.dtype.kind, stored.dtype.kind == "u" and stored.dtype.itemsize == 2
-    if kind != "f" and ((stored.dtype != np.uint8 and not words) or stored.ndim == 2):
-        raise BadInput(
-            f"{name} is {stored.ndim}-dimensional {stored.dtype}; store images as uint8 or uint16, features as floats."
-        )
-    arranged = _arrange(stored, name)
-    if words:
+    """Give an array of images as n×c×h×w of bytes or float32, mapped still if it can be."""
+    kind = stored.dtype.kind
+    arranged = _arranged(stored, name)
+    if kind == "u" and stored.dtype.itemsize > 1:
         return _from_words(arranged, name, bits)
     if kind == "f":
         _check_floats(arranged, name)
@@ -115,22 +135,28 @@ def _images(stored: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
     return images.contiguous() if fits_memory(arranged.shape, arranged.dtype) else images
 
 
-def _arrange(stored: NDArray[Any], name: str) -> NDArray[Any]:
-    """View n×f, n×h×w, n×h×w×c or n×c×h×w as n×c×h×w.
+def _axes(shape: tuple[int, ...], name: str) -> str:
+    """Tell what the sides of an array are: nf, nhw, nhwc or nchw.
 
     If the last of four sides is 1 or 3 it counts the channels, else the second must be 1 or 3.
     """
-    if 0 in stored.shape:
-        raise BadInput(f"{name} has the shape {stored.shape}, so its images have no pixels; write it again.")
-    if stored.ndim == 2:
-        return stored[:, :, None, None]
-    if stored.ndim == 3:
-        return stored[:, None]
-    if stored.ndim == 4 and stored.shape[3] in (1, 3):
-        return stored.transpose(0, 3, 1, 2)
-    if stored.ndim == 4 and stored.shape[1] in (1, 3):
-        return stored
-    raise BadInput(f"{name} has the shape {stored.shape}; store it as n×h×w, n×h×w×c or n×c×h×w with 1 or 3 channels.")
+    if 0 in shape:
+        raise BadInput(f"{name} has the shape {shape}, so its images have no pixels; write it again.")
+    if len(shape) in (2, 3):
+        return "nf" if len(shape) == 2 else "nhw"
+    if len(shape) == 4 and shape[3] in (1, 3):
+        return "nhwc"
+    if len(shape) == 4 and shape[1] in (1, 3):
+        return "nchw"
+    raise BadInput(f"{name} has the shape {shape}; store it as n×h×w, n×h×w×c or n×c×h×w with 1 or 3 channels.")
+
+
+def _arranged(stored: NDArray[Any], name: str) -> NDArray[Any]:
+    """View an array of images as n×c×h×w."""
+    axes = _axes(stored.shape, name)
+    if axes in ("nf", "nhw"):
+        return stored[:, :, None, None] if axes == "nf" else stored[:, None]
+    return stored.transpose(0, 3, 1, 2) if axes == "nhwc" else stored
 
 
 def _check_floats(images: NDArray[Any], name: str) -> None:

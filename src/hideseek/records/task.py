@@ -1,5 +1,6 @@
-"""How large a release is: what the work of an attack is told from."""
+"""How large a release is: what the work of an attack is told from, and whether there is room for it."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -25,3 +26,12 @@ class Task:
     """Whether signs are flipped at random."""
     channels: int = 1
     """Of an image: the cost of a network grows with its positions, which are pixels over channels."""
+
+
+def release_bytes(images: int, rounds: int, shape: tuple[int, int, int], classes: int) -> int:
+    """Tell how many bytes encodings have: a 32-bit number for every pixel and every class of every row.
+
+    >>> release_bytes(160, 10, (1, 25, 25), 2)
+    4012800
+    """
+    return 4 * images * rounds * (math.prod(shape) + classes)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hideseek.errors import BadInput
-from hideseek.files import new_file
+from hideseek.files import new_file, parsed, read_bytes
 from hideseek.records.result import FORMAT, Advice, AttackResult, Result
 from hideseek.report import sentences
 
@@ -19,6 +19,7 @@ T = TypeVar("T")
 NAME = "result.json"
 PICTURES = "pictures"
 LARGEST = 1e100  # numbers below it can be divided and drawn
+LONGEST_FILE = 1 << 28  # bytes: an audit writes some thousands
 LONGEST = 400  # letters of a number: more are an attempt to keep us busy
 
 
@@ -40,9 +41,9 @@ def read_result(place: Path) -> Result:
             "or go on with that audit if it was stopped."
         )
     try:
-        text = path.read_text("utf-8")
+        text = read_bytes(path, LONGEST_FILE).decode("utf-8")
         described = _parsed(text)
-    except (JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (JSONDecodeError, UnicodeDecodeError):
         raise BadInput(f"{path} is damaged or cut short: run the audit again.") from None
     except ValueError as error:
         raise _strange(path, error) from None
@@ -85,8 +86,8 @@ def _adapter() -> "TypeAdapter[Result]":
 
 
 def _parsed(text: str) -> Any:
-    """Parse JSON; a number that is none, or too large to be drawn, is a ValueError."""
-    return json.loads(text, parse_float=_drawable, parse_int=_drawable, parse_constant=_drawable)
+    """Parse JSON; a number that is none, or too large to be drawn, or a name that stands twice, is a ValueError."""
+    return parsed(text, parse_float=_drawable, parse_int=_drawable, parse_constant=_drawable)
 
 
 def _drawable(text: str) -> float:

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from hideseek.errors import BadInput
-from hideseek.files import need_space, new_file
+from hideseek.files import need_space, new_file, read_bytes, read_record
 from hideseek.records import Claim, Evidence
 
 FORMAT = 2
+PRIVATE = 0o600  # what was found is private, if the attack worked
+_NEEDED = {"format", "attack", "settings", "release", "seconds", "memory", "remarks", "claims"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Found:
 
 
 def write_evidence(found: Found, folder: Path) -> None:
-    """Write evidence into a folder that is there; what is there already under these names is replaced."""
+    """Write evidence, for its owner alone, into a folder; what is there already under these names is replaced."""
     tensors: dict[str, torch.Tensor] = {}
     claims = []
     for number, claim in enumerate(found.evidence.claims):
@@ -56,9 +59,9 @@ def write_evidence(found: Found, folder: Path) -> None:
         "claims": claims,
     }
     text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
-    with new_file(folder / "claims.safetensors") as file:
+    with new_file(folder / "claims.safetensors", PRIVATE) as file:
         file.write(content)
-    with new_file(folder / "evidence.json") as file:
+    with new_file(folder / "evidence.json", PRIVATE) as file:
         file.write(text)
 
 
@@ -71,13 +74,17 @@ def read_evidence(folder: Path) -> Found:
         )
     damaged = BadInput(f"the evidence in {folder} is damaged: run the attack again.")
     try:
-        about = json.loads(path.read_text("utf-8"))
-        tensors = load((folder / "claims.safetensors").read_bytes())
+        about = read_record(path)
         _check_format(path, int(about["format"]))
+        if not _has_form(about):
+            raise damaged
+        tensors = load(read_bytes(folder / "claims.safetensors"))
         claims = tuple(_claim(number, described, tensors) for number, described in enumerate(about["claims"]))
-        evidence = Evidence(claims, about["remarks"], float(about["seconds"]), int(about["memory"]))
-        return Found(evidence, str(about["attack"]), str(about["release"]), about["settings"], about.get("seed"))
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        if len(tensors) != sum(isinstance(part, torch.Tensor) for claim in claims for part in claim.parts().values()):
+            raise damaged
+        evidence = Evidence(claims, about["remarks"], float(about["seconds"]), about["memory"])
+        return Found(evidence, about["attack"], about["release"], about["settings"], about.get("seed"))
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError):
         raise damaged from None
 
 
@@ -88,16 +95,28 @@ def _check_format(path: Path, number: int) -> None:
         raise BadInput(f"{path} has the format {number}, which is no longer read: run the attack again.")
 
 
+def _has_form(about: dict[str, Any]) -> bool:
+    kinds = {"attack": str, "release": str, "settings": dict, "remarks": dict, "claims": list, "memory": int}
+    return (
+        set(about) - {"seed"} == _NEEDED
+        and all(type(about[name]) is kind for name, kind in kinds.items())
+        and type(about.get("seed", 0)) is int
+        and type(about["seconds"]) in (int, float)
+    )
+
+
 def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Claim:
     """Build a claim from its tensors and its other fields; a shape that does not fit is a ValueError."""
     kind = Claim.kinds[described["kind"]]
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
     hints = typing.get_type_hints(kind)
+    if not set(described) <= {"kind", *(part.name for part in dataclasses.fields(kind))}:
+        raise ValueError(kind.name)
     for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
         if not hasattr(hint, "dim_str"):  # no tensor
             if name in described:
-                values[name] = described[name]
+                values[name] = TypeAdapter(hint).validate_json(json.dumps(described[name]), strict=True)
             continue
         tensor = values[name] = tensors[f"{number}.{name}"]
         if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes:

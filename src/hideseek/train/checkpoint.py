@@ -1,11 +1,13 @@
 """A training's state on disk, so that a training that was stopped resumes to the same result."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from hideseek.errors import BadInput
@@ -72,6 +74,10 @@ def read_checkpoint(checkpoints: Checkpoints, network: nn.Module, optimiser: tor
             " with the settings that it was begun with, or choose another folder."
         )
     try:
+        if set(about) != {"owner", "position"} or not all(
+            bool(tensor.isfinite().all()) for tensor in _part(tensors, "network.").values()
+        ):
+            raise ValueError
         network.load_state_dict(_part(tensors, "network."))
         states: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _part(tensors, "optimiser.").items():
@@ -83,10 +89,19 @@ def read_checkpoint(checkpoints: Checkpoints, network: nn.Module, optimiser: tor
                 if tensor.shape == parameters[index].shape:  # laid out alike, or every step would copy it
                     state[key] = torch.empty_like(parameters[index]).copy_(tensor)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
-        return Position(**about["position"])
-    except (KeyError, IndexError, RuntimeError, TypeError, ValueError):
+        return _position(about["position"])
+    except (KeyError, IndexError, RuntimeError, TypeError, ValueError, AttributeError):
         path = checkpoints.path
         raise BadInput(f"the checkpoint {path} does not fit this model: begin again in another folder.") from None
+
+
+def _position(described: dict[str, Any]) -> Position:
+    """Build a position; what cannot be is a ValueError."""
+    position = TypeAdapter(Position).validate_json(json.dumps(described), strict=True)
+    counts = (position.epoch, position.step, position.images, position.seconds)
+    if set(described) != set(vars(position)) or min(counts) < 0 or len(position.history) != position.epoch:
+        raise ValueError
+    return position
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

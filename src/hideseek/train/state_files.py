@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from hideseek.errors import BadInput
-from hideseek.files import content, new_file
+from hideseek.files import check_plain, content, need_memory, new_file, parsed
 
 FORMAT = 1
 
@@ -29,13 +29,15 @@ def read_state(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]
     """Read them back, after checking all of it; `kind` is what the file should be, for people."""
     if not path.is_file():
         raise BadInput(f"there is no {kind} at {path}: check the name.")
+    check_plain(path)
+    need_memory(path.stat().st_size, f"reading {path}", "close other programs, or use a machine with more")
     try:
         with safe_open(path, framework="pt") as file:
             head = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
         version, described, digest = head["format"], head["about"], head["blake3"]
-        about = json.loads(described)
-    except (SafetensorError, OSError, KeyError, ValueError, RecursionError):
+        about = parsed(described)
+    except (SafetensorError, OSError, KeyError, ValueError):
         raise BadInput(f"{path} is not a {kind} of hideseek, or it is damaged: use an earlier copy of it.") from None
     if version != str(FORMAT):
         raise BadInput(f"{path} has the format {version[:20]!r}, which is unknown here: update hideseek.")

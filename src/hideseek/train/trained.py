@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from hideseek.errors import BadInput
@@ -15,6 +16,7 @@ from hideseek.train.state_files import read_state, write_state
 
 KIND = "model"
 MODEL = "model.safetensors"  # its name in the folder of a training
+NEEDED = {"architecture", "shape", "classes", "normalisation", "features", "size", "seed", "scheme"}
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,25 @@ def read_model(path: Path) -> tuple[Trained, dict[str, Any] | None]:
         )
         if known.kind not in ("none", "channel", "image"):
             raise damaged
+        if set(about) != NEEDED or set(normalisation) != {"kind", "mean", "std"} or not isinstance(classes, list):
+            raise damaged
+        with torch.device("meta"):  # where it takes no memory, whatever shape a stranger's file states
+            planned = build(about["architecture"], (channels, height, width), len(classes)).state_dict()
+        if {name: tensor.shape for name, tensor in planned.items()} != {name: t.shape for name, t in tensors.items()}:
+            raise damaged
         network = build(about["architecture"], (channels, height, width), len(classes))
         network.load_state_dict(tensors)
-        names = tuple(map(str, classes))
+        names = tuple(classes)
+        if not all(isinstance(name, str) for name in names):
+            raise damaged
         scheme, features = about["scheme"], about["features"]
         size, seed = about["size"], about["seed"]
         if not isinstance(features, str | None) or not all(isinstance(value, int | None) for value in (size, seed)):
             raise damaged
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError):
         raise damaged from None
+    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise BadInput(f"the model {path} has weights that are not finite numbers: train it again.")
     shape = (channels, height, width)
     return Trained(network.eval(), about["architecture"], shape, names, known, features, size, seed), scheme
 

@@ -1,6 +1,7 @@
 """Releases that are damaged, or that no honest party would send, are refused."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,41 @@ def nested(depth: int, scheme: dict[str, Any]) -> dict[str, Any]:
         lambda about: about.update(scheme=nested(400, about["scheme"])),
         lambda about: about["normalisation"].update(std=[-1.0, 1.0, 1.0]),
         lambda about: about["normalisation"].update(mean=[]),
+        lambda about: about.update(comment="made at St. Mary's"),
+        lambda about: about["shards"][0].update(file="../secret"),
+        lambda about: about["normalisation"].update(extra=1),
+        lambda about: about.update(public={"images": 3, "blake3": "0", "address": "/home"}),
+        lambda about: about.update(public=[3]),
+        lambda about: about.update(shards={"rows": 40}),
+        lambda about: about.update(given_away=["masks"]),
+        lambda about: about.update(given_away=[[]]),
     ],
 )
 def test_a_release_json_that_lies_is_refused(release: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     _edit(release, change)
     with pytest.raises(BadInput):
+        read_release(release)
+
+
+def test_a_release_json_that_says_something_twice_is_refused(release: Path) -> None:
+    path = release / "release.json"
+    path.write_text(path.read_text().replace('"rows": 40', '"rows": 40, "rows": 40', 1))
+    with pytest.raises(BadInput, match=r"release\.json is damaged"):
+        read_release(release)
+
+
+@pytest.mark.parametrize("name", ["release.json", "encoded-00000.safetensors"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(release: Path, name: str) -> None:
+    (release / name).unlink()
+    os.mkfifo(release / name)
+    with pytest.raises(BadInput):
+        read_release(release)
+
+
+def test_a_shard_that_is_longer_than_it_says_is_not_read(release: Path) -> None:
+    with (release / "encoded-00000.safetensors").open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(BadInput, match="longer than"):
         read_release(release)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -166,3 +167,19 @@ def test_only_the_public_images_that_were_mixed_in_are_put_beside_a_release(tmp_
     write_release(ENCODERS["mixup"], toys.named(), None, secure(), tmp_path / "inside")
     with pytest.raises(BadInput, match="no public images were mixed"):
         with_public(release, tmp_path / "inside", public)
+
+
+@pytest.mark.parametrize("rounds", [10**12, 10**30])
+def test_a_release_that_fits_nowhere_is_refused_with_its_size(tmp_path: Path, rounds: int) -> None:
+    size = r"[\d,]{5,}\.\d TB"
+    with pytest.raises(BadInput, match=rf"no room for the release .*: it takes {size}, and .* are free; hide in fewer"):
+        write_release(ENCODERS["mixup"], toys.named(), None, secure(), tmp_path / "out", rounds=rounds)
+    with pytest.raises(BadInput, match=rf"the release needs {size} of memory"):
+        ENCODERS["mixup"].hide(toys.named(), None, secure(), rounds)
+    assert not list(tmp_path.iterdir())
+
+
+def test_keys_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hideseek.files.room.shutil.disk_usage", lambda _: Mock(free=10**30))
+    with pytest.raises(BadInput, match=r"who is mixed with whom in [\d,]+ rows needs [\d,.]+ TB of memory"):
+        write_release(ENCODERS["mixup"], toys.named(), None, secure(), tmp_path / "out", rounds=10**12)

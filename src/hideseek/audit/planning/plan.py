@@ -11,6 +11,7 @@ from hideseek.audit.question import Question
 from hideseek.audit.threats import given_to
 from hideseek.audit.utility import epoch_seconds
 from hideseek.chance import seeded
+from hideseek.files import need_memory
 from hideseek.records import Attack, Encoder, Refusal, Task
 from hideseek.records.result import StepKey, StepKind
 from hideseek.seek import refusal
@@ -62,7 +63,8 @@ class Plan:
 
 
 def make_plan(question: Question) -> Plan:
-    """Expect what everything takes, and allocate the budget."""
+    """Expect what everything takes, and allocate the budget; a release that does not fit into memory is refused."""
+    need_memory(question.release_size, "a release of these images", "audit fewer images (a sample), or fewer rounds")
     unit = unit_seconds()
     hiding, attacks, advice, training = [], [], [], []
     refused: dict[StepKey, Refusal] = {}

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.files import need_memory
 from hideseek.hide.files.release_files import read_release, release_digest, with_public, write_release
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.hide.mixing.blend import blender
@@ -32,6 +33,7 @@ from hideseek.records import (
 )
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.secret import Secret
+from hideseek.records.task import release_bytes
 
 LABELS: Final = Known(
     "Mixed labels show the classes in a row and, wherever these differ, the weights.", "hideseek, docs/threat-model.md"
@@ -77,6 +79,8 @@ class RecipeEncoder(MixingEncoder):
         self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
     ) -> tuple[EncodedRelease, MixingSecret]:
         """Encode every private image once a round, under fresh keys, in a fresh random order."""
+        size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
+        need_memory(size, "the release", "hide fewer images, or in fewer rounds, or write it to a folder")
         recipe = checked_recipe(self, private, public, chance, rounds)
         batch = follow(recipe, private, public, chance)
         used = public if self.mixes_public else None

@@ -1,6 +1,5 @@
 """What a release on disk must be like, whoever wrote it: its description, its shards, what it gives away."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,11 +10,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from hideseek.errors import BadInput
+from hideseek.files import read_bytes, read_record
 from hideseek.records import MixingEncoder, Normalisation
 
 FORMAT = 1
 ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
+HEADER = 1 << 20  # bytes that a shard may have beside its tensors
 Revealed = Literal["weights", "sources"]  # what a release may give away, to a stronger attacker
+_NEEDED = {"format", "scheme", "rows", "shape", "classes", "normalisation", "public", "reproducible", "shards"}
+_OPTIONAL = {"rounds", "given_away", "seed"}
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -24,8 +27,8 @@ def read_description(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"{folder} is not a complete release, since it has no release.json: hide the images again.")
     try:
-        about = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError):  # no JSON, no text, or a number of thousands of digits
+        about = read_record(path)
+    except (OSError, ValueError):  # no JSON, no text, a number of thousands of digits, or a name that stands twice
         raise BadInput(f"{path} is damaged: get the release again from where it came.") from None
     if isinstance(about, dict) and isinstance(about.get("format"), int) and about["format"] > FORMAT:
         raise BadInput(
@@ -48,6 +51,11 @@ def _has_form(about: Any) -> bool:
     try:
         return (
             about["format"] == FORMAT
+            and set(about) >= _NEEDED
+            and set(about) <= _NEEDED | _OPTIONAL
+            and all(set(shard) == {"rows", "blake3"} for shard in about["shards"])
+            and (about["public"] is None or set(about["public"]) == {"images", "blake3"})
+            and set(about["normalisation"]) == {"kind", "mean", "std"}
             and _counts(about["rows"], *about["shape"], *(shard["rows"] for shard in about["shards"]))
             and len(about["shape"]) == 3
             and min(about["rows"], *about["shape"]) > 0
@@ -63,9 +71,8 @@ def _has_form(about: Any) -> bool:
             and (about["public"] is None or _counts(about["public"]["images"]))
             and (about["public"] is None or isinstance(about["public"]["blake3"], str))
             and isinstance(about["normalisation"], dict)
-            and "scheme" in about
         )
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         return False
 
 
@@ -95,12 +102,12 @@ def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tu
 
 
 def checked_shard(
-    path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+    path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]], row_bytes: int
 ) -> dict[str, torch.Tensor]:
     """Read one shard and check it; the bytes that are hashed are the bytes that are used."""
     damaged = BadInput(f"{path} is damaged: get the release again from where it came.")
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, shard["rows"] * row_bytes + HEADER)
         if blake3(content).hexdigest() != shard["blake3"]:
             raise damaged
         tensors = load(content)

@@ -17,7 +17,7 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
-from hideseek.files import need_space, new_file, new_folder
+from hideseek.files import need_space, new_file, new_folder, read_bytes
 from hideseek.hide.files.release_checks import (
     FORMAT,
     Revealed,
@@ -34,6 +34,7 @@ from hideseek.hide.mixing.checked_recipe import checked_recipe
 from hideseek.progress import track
 from hideseek.records import EncodedRelease, Samples
 from hideseek.records.samples import describe_shape
+from hideseek.records.task import release_bytes
 
 if TYPE_CHECKING:
     from hideseek.hide.encoders.base import RecipeEncoder
@@ -54,9 +55,9 @@ def write_release(
     Whatever happens, `folder` is either complete or not there. Two options are for research: `secret` is the file that
     gets the ground truth, and `give_away` names what of it goes into the release, for a stronger attacker.
     """
+    size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
+    need_space(folder, size, "the release", "hide in fewer rounds, ")
     recipe = checked_recipe(encoder, private, public, chance, rounds)
-    pixels = math.prod(private.shape)
-    need_space(folder, 4 * len(recipe) * (pixels + private.labels.shape[1]))
     used = public if encoder.mixes_public else None
     with SecretWriter(secret, folder, recipe, private, used) as keeper, new_folder(folder) as partial:
         shards = write_shards(recipe, private, public, chance, partial, keeper, give_away)
@@ -100,7 +101,7 @@ def read_release(folder: Path) -> EncodedRelease:
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
         path = folder / shard_name(number)
-        tensors = checked_shard(path, shard, wanted)
+        tensors = checked_shard(path, shard, wanted, row_bytes)
         check_given(path, tensors, about["rows"] // about.get("rounds", 1))
         stop = start + shard["rows"]
         for name, tensor in tensors.items():
@@ -122,7 +123,7 @@ def release_digest(folder: Path) -> str:
     path = folder / "release.json"
     if not path.is_file():
         raise BadInput(f"{folder} is not a complete release, since it has no release.json: name the release's folder.")
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def with_public(release: EncodedRelease, folder: Path, public: Samples) -> EncodedRelease:

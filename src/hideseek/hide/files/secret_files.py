@@ -1,20 +1,22 @@
 """The ground truth behind a release, in one file that only its owner may read; kept only where research asks for it."""
 
-import glob
 import json
+import math
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
 from hideseek.errors import BadInput
-from hideseek.files import content, need_space, new_file, partial_folder, tensor_header
+from hideseek.files import check_plain, content, need_memory, need_space, new_file, parsed, tensor_header
+from hideseek.hide.files.secret_checks import checked_keys, checked_private
 from hideseek.hide.mixing.recipe import Batch, Recipe
-from hideseek.records import Normalisation, Samples
+from hideseek.records import Samples
 from hideseek.records.mixing_secret import MixingSecret
 
 _DIGEST = "0" * 64  # a place for the release's digest, which is known last
@@ -32,10 +34,9 @@ class SecretWriter:
         self._file: BinaryIO | None = None
         if path is None:
             return
-        inside = {folder.resolve(), partial_folder(folder.resolve())}
-        if inside & {path.resolve(), *path.resolve().parents}:
+        if folder.resolve() in (path.resolve(), *path.resolve().parents):
             raise BadInput(f"a secret inside {folder} would be shared with it: keep it in another place.")
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise BadInput(f"{path} exists already: choose another name or remove it first.")
 
     def __enter__(self) -> Self:
@@ -63,9 +64,8 @@ class SecretWriter:
         about = {"classes": list(private.classes), "normalisation": asdict(private.normalisation)}
         head, self._starts = tensor_header(shapes, {"release": _DIGEST, "about": json.dumps(about)})
         self._digest_at = head.index(_DIGEST.encode())
-        for left in self._path.parent.glob(glob.escape(f".{self._path.name}.") + "*.partial"):
-            left.unlink()  # of a run that was killed: no private image may be left behind
-        need_space(self._path, sum(tensor.nbytes for tensor in known.values()))
+        size = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in shapes.values())
+        need_space(self._path, size, "the secret")
         self._file = self._stack.enter_context(new_file(self._path, mode=0o600))
         self._file.write(head)
         for name, tensor in known.items():
@@ -99,26 +99,25 @@ class SecretWriter:
 
 
 def read_secret(path: Path, release: str) -> MixingSecret:
-    """Read the secret of the release with this digest; one that belongs to another release is refused."""
+    """Read the secret of the release with this digest, after checking all of it; that of another release is refused."""
+    try:
+        check_plain(path)
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise BadInput(f"there is no secret at {path}: check the name.") from None
+    except OSError as error:
+        raise BadInput(f"the secret {path} cannot be read ({error.strerror}): change its permissions.") from None
+    need_memory(size, f"reading {path}", "close other programs, or use a machine with more")
     try:
         with safe_open(path, "pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
-            tensors: dict[str, Any] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        about = json.loads(metadata["about"])
-        kind = about["normalisation"]
-        private = Samples(
-            tensors["private_images"],
-            tensors["private_labels"],
-            tensors["private_scale"],
-            tensors["private_shift"],
-            tuple(about["classes"]),
-            Normalisation(kind["kind"], tuple(kind["mean"]), tuple(kind["std"])),
-        )
-        names = ("sources", "public_sources", "weights", "mask", "transforms", "cut_from")
-        keys = {name: tensors.get(name) for name in names}
-        secret = MixingSecret(private, **keys)  # type: ignore[arg-type]
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
-        raise BadInput(f"{path} is not a secret that hideseek wrote, or it is damaged.") from None
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        private = checked_private(tensors, parsed(metadata["about"]))
+        secret = MixingSecret(private, **checked_keys(tensors, private))  # type: ignore[arg-type]
+    except (BadInput, OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError):
+        raise BadInput(
+            f"{path} is not a secret that hideseek wrote, or it is damaged: use another copy of it."
+        ) from None
     if metadata.get("release") != release:
         raise BadInput(f"{path} belongs to another release: name the secret that was kept with it.")
     return secret

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.files import need_memory
 from hideseek.hide.mixing.recipe import Recipe, one_after_another
 from hideseek.records import Samples
 from hideseek.records.samples import describe_shape
@@ -21,6 +22,9 @@ def checked_recipe(
     check_shapes(private, public, "public")
     if rounds < 1:
         raise BadInput(f"every image is encoded in one round or more, not in {rounds}.")
+    rows = len(private) * rounds
+    keys = 2 * rows * (12 * sum(encoder.images_per_row) + 8)  # sources, weights and order, once more when rounds join
+    need_memory(keys, f"drawing who is mixed with whom in {rows:,} rows", "hide fewer images, or in fewer rounds")
     written: list[Recipe] = []
     for _ in range(rounds):
         scheme = written[0].scheme if written else encoder  # what it estimated once, it need not estimate again

@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from hideseek.errors import BadInput
+from hideseek.files import read_bytes
 from hideseek.records.result import Panel
 from hideseek.report.result_files import PICTURES, inside
 
 CELLS = 6  # averages along each side that a blur leaves
 SHARPEST = 3  # pixels along a side that an average is at least made of
 BLURRED = 96  # pixels along the longer side of what a blur makes
+LONGEST = 1 << 24  # bytes of its file
 LARGEST = 1024  # pixels along a side of a picture that is shown: those of an audit are small
 
 
@@ -64,9 +67,9 @@ def _read(panel: Panel, folder: Path) -> Image.Image | None:
     if not inside(panel.file) or not path.resolve().is_relative_to(pictures):  # a link may lead anywhere
         return None
     try:
-        with Image.open(path, formats=("PNG",)) as image:
+        with Image.open(io.BytesIO(read_bytes(path, LONGEST)), formats=("PNG",)) as image:
             return image.convert("RGB") if max(image.size) <= LARGEST else None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # not there, or no picture
+    except (BadInput, OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # not there, or no picture
         return None
 
 

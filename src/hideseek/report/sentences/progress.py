@@ -40,14 +40,14 @@ def at_most(seconds: float) -> str:
     return f"Beside other work on the same machine it lasts longer; attacks are stopped after {duration(seconds)}."
 
 
-def done(text: str, took: float, left: float) -> str:
-    """Say that a step is done, what it took, and how long the rest is expected to last.
+def done(text: str, took: float | None, left: float) -> str:
+    """Say that a step is done, what it took (None: it was done before a pause), and how long the rest may last.
 
-    >>> done("mixup: hidden", 3.25, 130), done("accuracy", 12.0, 0.0)
-    ('mixup: hidden (3.2 s; about 2 min 10 s left)', 'accuracy (12 s)')
+    >>> done("mixup: hidden", 3.25, 130), done("accuracy", 12.0, 0.0), done("accuracy", None, 0.0)
+    ('mixup: hidden (3.2 s; about 2 min 10 s left)', 'accuracy (12 s)', 'accuracy (kept from before)')
     """
     rest = f"; about {duration(left)} left" if left >= 1 else ""
-    return f"{text} ({duration(took)}{rest})"
+    return f"{text} ({'kept from before' if took is None else duration(took)}{rest})"
 
 
 def hidden(scheme: str, contents: Contents) -> str:
