@@ -9,7 +9,9 @@ import tyro
 from tyro.conf import arg
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import public_images, training_images
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
@@ -71,17 +73,17 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and hide."""
     name, *rest = [*arguments] or ["--help"]
     if name in ("-h", "--help"):
-        print(_schemes())
+        say(*_schemes().split("\n"))
         return
     if name not in ENCODERS:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
-    asked: Hide[RecipeEncoder] = tyro.cli(
+    asked: Hide[RecipeEncoder] = parse(
         kind,
-        prog=f"hideseek hide {name}",
+        f"hideseek hide {name}",
+        rest,
         default=Hide(scheme, tyro.MISSING, tyro.MISSING),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
     hide(asked)
@@ -100,14 +102,14 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     chance = secure() if studies.seed is None else seeded(studies.seed)
     write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
     size = sum(path.stat().st_size for path in asked.out.iterdir())
-    print(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
+    say(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
     if studies.seed is not None:
-        print(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
+        say(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
     if studies.give_away:
-        print(f"It gives the {' and the '.join(studies.give_away)} away: it is for studies, and protects less.")
+        say(f"It gives the {' and the '.join(studies.give_away)} away: it is for studies, and protects less.")
     if studies.keep_secret is not None:
-        print(f"The ground truth is in {studies.keep_secret}: never share it.")
-    print(f"Look at it:  hideseek show {asked.out}")
+        say(f"The ground truth is in {studies.keep_secret}: never share it.")
+    say(f"Look at it:  hideseek show {asked.out}")
 
 
 def _check_public(asked: Hide[RecipeEncoder]) -> None:
