@@ -162,9 +162,10 @@ def _rows(attack: str, claim: Reconstruction, secret: Secret) -> list[Row]:
     """Put the original above the guess, for the best, the median and the worst."""
     rows = []
     for kind, examples in gallery(claim, secret).items():
-        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in examples]
+        metric = "|corr|" if secret.masked else "corr"
+        captions = [f"image {each.image}\n{metric} {each.likeness:.2f}" for each in examples]
         rows.append(Row(f"{attack}, {kind}: original", [each.truth for each in examples]))
-        rows.append(Row("guess", [each.guess for each in examples], captions))
+        rows.append(Row("guess, fitted", [each.guess for each in examples], captions))
     return [row for row in rows if row.tiles]
 
 
