@@ -10,10 +10,12 @@ import tyro
 
 from hideseek.audit import audit, make_plan
 from hideseek.audit.provenance import without_folders
+from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import question_of
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.schemes import schemes
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS
 from hideseek.records import MixingEncoder
@@ -24,19 +26,19 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and audit; parameters of a single scheme are options too."""
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
-        print(_overview())
+        say(*_overview().split("\n"))
         return
     chosen = schemes(names)
     scheme: Any = next(iter(chosen.values())) if len(chosen) == 1 else Several()
     about = inspect.cleandoc(Audit.__doc__ or "")
     summary, examples = about.partition("\n")[0], about.partition("Try:")[2]
     kind: Any = Audit[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
-    asked: Audit[Any] = tyro.cli(
+    asked: Audit[Any] = parse(
         kind,
-        prog=f"hideseek audit {names}",
+        f"hideseek audit {names}",
+        rest,
         description=f"{summary} `hideseek audit --help` says how that is done.\n\nTry:{examples}",
         default=Audit(scheme, Images(tyro.MISSING), Output(tyro.MISSING)),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
     if not isinstance(asked.scheme, Several):
@@ -76,7 +78,7 @@ def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
             show_private=output.show_private,
             keep=output.keep,
             command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
-            tell=lambda text: print(text, flush=True),
+            tell=say,
         )
     except BadInput as mistake:
         kept = (output.out / "audit.json").is_file() and not (output.out / "result.json").is_file()

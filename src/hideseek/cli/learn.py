@@ -9,8 +9,10 @@ from typing import Any
 import tyro
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
@@ -35,12 +37,12 @@ def run(arguments: Sequence[str]) -> None:
     kind: Any = Learn[type(method)]  # type: ignore[misc] # its options are the scheme's fields
     about = inspect.cleandoc(Learn.__doc__ or "")
     plain = name == "vanilla"
-    asked: Learn[Any] = tyro.cli(
+    asked: Learn[Any] = parse(
         kind,
-        prog="hideseek learn" if plain else f"hideseek learn --scheme {name}",
+        "hideseek learn" if plain else f"hideseek learn --scheme {name}",
+        rest,
         description=f"{about}\n{lists()}" if plain else about,
         default=Learn(tyro.MISSING, method),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone),
     )
     train(asked)
@@ -74,7 +76,7 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     test = _test(asked, source.samples)
     first = this_worker().first
     if first and test is None:
-        print("There is no --test set: how well the model does on new images will not be known.")
+        say("There is no --test set: how well the model does on new images will not be known.")
     learnt = learn(
         source,
         asked.training.model or source.suited(),
@@ -82,7 +84,7 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
         test=test,
         chance=secure() if asked.run.seed is None else seeded(asked.run.seed),
         run_folder=folder,
-        on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
+        on_epoch=lambda epoch: say(_line(epoch, training.epochs)),
     )
     if first:
         _write(asked, learnt, folder)
@@ -183,12 +185,12 @@ def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:
         draw_curve(learnt.history, f"{trained.architecture} on {images.release or images.data}{hidden}", file)
     write_model(asked.out / MODEL, trained, scheme)
     folder.checkpoint.unlink(missing_ok=True)
-    print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
+    say(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
     if not all(name.isdecimal() for name in trained.classes):
-        print(f"It names its classes: {some(trained.classes)} (--class-names numbers leaves the names out).")
+        say(f"It names its classes: {some(trained.classes)} (--class-names numbers leaves the names out).")
     if learnt.epsilon is not None:
         spent = f"ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}"
-        print(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")
+        say(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")
     if asked.run.seed is not None:
-        print(f"All chance came from the seed {asked.run.seed}: it is for studies, and protects nothing.")
-    print(f"Ask it:  hideseek predict {asked.out} IMAGES…")
+        say(f"All chance came from the seed {asked.run.seed}: it is for studies, and protects nothing.")
+    say(f"Ask it:  hideseek predict {asked.out} IMAGES…")

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import tyro
 
 from hideseek.chance import seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.score_table import show, show_failed
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput, no_such
 from hideseek.files import new_file, read_record
 from hideseek.hide.files.secret_files import read_secret
@@ -39,7 +41,7 @@ class Score:
           hideseek score found --secret secret --picture found.png
     """
 
-    evidence: Annotated[Path, tyro.conf.Positional]
+    evidence: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="EVIDENCE")]
     """The folder that `hideseek seek` wrote, of one attack or of several."""
     secret: Path
     """The secret that was kept with the release (hideseek hide --keep-secret FILE)."""
@@ -68,7 +70,7 @@ def run(arguments: Sequence[str]) -> None:
     explained = (
         f"{inspect.cleandoc(Score.__doc__ or '')}\n\nMetrics of each kind of claim (score.json explains them):\n{kinds}"
     )
-    score(tyro.cli(Score, prog="hideseek score", args=arguments, description=explained))
+    score(parse(Score, "hideseek score", arguments, description=explained))
 
 
 def score(asked: Score) -> None:
@@ -155,16 +157,17 @@ def _write(path: Path, described: dict[str, Any]) -> None:
     text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False)
     with new_file(path) as file:
         file.write(text.encode())
-    print(f"All figures are in {path}.")
+    say(f"All figures are in {path}.")
 
 
 def _rows(attack: str, claim: Reconstruction, secret: Secret) -> list[Row]:
     """Put the original above the guess, for the best, the median and the worst."""
     rows = []
     for kind, examples in gallery(claim, secret).items():
-        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in examples]
+        metric = "|corr|" if secret.masked else "corr"
+        captions = [f"image {each.image}\n{metric} {each.likeness:.2f}" for each in examples]
         rows.append(Row(f"{attack}, {kind}: original", [each.truth for each in examples]))
-        rows.append(Row("guess", [each.guess for each in examples], captions))
+        rows.append(Row("guess, fitted", [each.guess for each in examples], captions))
     return [row for row in rows if row.tiles]
 
 
@@ -178,4 +181,4 @@ def _draw(rows: list[Row], path: Path) -> None:
     sheet = contact_sheet("What was found", (), rows, foot)
     with new_file(path, mode=0o600) as file:
         sheet.save(file, "PNG")
-    print(f"The picture is in {path}. It shows private images: do not share it.")
+    say(f"The picture is in {path}. It shows private images: do not share it.")

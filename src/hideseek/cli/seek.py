@@ -11,7 +11,9 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 
 from hideseek.chance import Randomness, secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import public_images
+from hideseek.cli.terminal import say
 from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder, own_folder
@@ -82,7 +84,7 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and attack."""
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
-        print(_attacks())
+        say(*_attacks().split("\n"))
         return
     known = {**ATTACKS, **VARIANTS}
     chosen = list(ATTACKS) if names == "all" else names.split(",")
@@ -90,17 +92,17 @@ def run(arguments: Sequence[str]) -> None:
         if name not in known:
             raise no_such("attack", name, known)
     if len(chosen) > 1:
-        options = tyro.cli(SeekOptions, prog=f"hideseek seek {names}", description=SEVERAL, args=rest)
+        options = parse(SeekOptions, f"hideseek seek {names}", rest, description=SEVERAL)
         seek_several({name: known[name] for name in chosen}, options)
         return
     attack = known[names]
     kind: Any = Seek[type(attack)]  # type: ignore[misc] # its flags are the attack's fields
-    asked: Seek[Attack[Any]] = tyro.cli(
+    asked: Seek[Attack[Any]] = parse(
         kind,
-        prog=f"hideseek seek {names}",
+        f"hideseek seek {names}",
+        rest,
         description=f"{describe(attack)}.\n\n{ONE}",
         default=Seek(attack, SeekOptions(tyro.MISSING, tyro.MISSING)),
-        args=rest,
         config=(tyro.conf.AvoidSubcommands,),  # a name chooses the parts of an attack, options their settings
     )
     must_be_new(asked.common.out)
@@ -122,7 +124,7 @@ def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None
                 raise BadInput(f"{folder} is evidence of another release: choose another folder.")
             if there.seed != asked.seed or there.settings != settings(attack):
                 raise BadInput(f"{folder} is evidence of other settings or another seed: choose another folder.")
-            print(f"{name}: in {folder} already.")
+            say(f"{name}: in {folder} already.")
             continue
         (folder / "failed.json").unlink(missing_ok=True)  # of a run before, to be tried again
         try:
@@ -136,7 +138,7 @@ def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None
             own_folder(folder, 0o700)
             with new_file(folder / "failed.json", 0o600) as file:
                 file.write(json.dumps({"attack": name, "error": reason}, ensure_ascii=False).encode())
-            print(f"{name}: failed. {reason}")
+            say(f"{name}: failed. {reason}")
     if len(failed) == len(attacks):
         raise BadInput("no attack could be run.")
 
@@ -165,11 +167,11 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
         if picture is not None:
             with new_file(partial / "evidence.png", 0o600) as file:
                 picture.save(file, "PNG")
-    print(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
+    say(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
     for remark, value in evidence.remarks.items():
         if isinstance(value, int | float):
-            print(f"  {remark}: {parameter(value)}")
-    print(f"Judge it:  hideseek score {folder} --secret FILE")
+            say(f"  {remark}: {parameter(value)}")
+    say(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
 def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:

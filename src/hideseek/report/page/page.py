@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result
 from hideseek.report import sentences
@@ -52,7 +53,7 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
     )
     path = folder / NAME
     with new_file(path, 0o600 if show_private else 0o644) as file:
-        file.write(text.encode())
+        file.write("\n".join(map(escaped, text.split("\n"))).encode())  # names in it may turn lines around
     return path
 
 
