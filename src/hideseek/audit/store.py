@@ -122,10 +122,8 @@ class Store:
 def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[Store]:
     """Open a new folder for an audit, or one that was begun and is asked the same."""
     path = folder / ASKED
-    if resume and not path.is_file():
-        raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
-    if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
-        raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
+    if resume:
+        check_folder(folder, resume=True)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.parent / f".{folder.name}.lock")
@@ -137,7 +135,7 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
         if resume:
             _must_be_the_same(path, asked)
         else:
-            _must_be_new(folder)
+            check_folder(folder, resume=False)
             with explained(folder):
                 folder.chmod(PRIVATE)
             with new_file(path, mode=0o600) as file:
@@ -148,7 +146,14 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
         lock.release()
 
 
-def _must_be_new(folder: Path) -> None:
+def check_folder(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder in which no audit can begin, or none go on; before anything is computed."""
+    if resume and not (folder / ASKED).is_file():
+        raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
+    if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
+        raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
+    if resume:
+        return
     if (folder / ASKED).is_file() and not (folder / "result.json").is_file():
         raise BadInput(f"an audit was begun in {folder}: resume it, or choose another folder.")
     must_be_new(folder)
