@@ -166,7 +166,12 @@ def test_bad_input_gets_one_sentence(
     assert not (tmp_path / "never").exists()
 
 
-def test_the_same_folder_twice(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_folder_twice(
+    audited: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Said before anything is loaded or planned."""
+    for slow in ("question_of", "make_plan"):
+        monkeypatch.delattr(f"hideseek.cli.audit.{slow}")
     before = (audited / "a" / "result.json").read_bytes()
     assert main(["audit", "mixup", "--data", "faces", *QUICK, "--out", str(audited / "a")]) == 1
     assert "exists already" in said(capsys)

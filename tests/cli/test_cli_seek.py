@@ -244,6 +244,20 @@ def test_an_attack_that_fails_does_not_stop_the_others(
     assert "broken: failed" in said
 
 
+def test_an_attack_that_does_not_apply_has_not_failed(
+    hidden: Path, seek: Seek, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = seek("demask,mixup-public,mixup-pairs", hidden)
+    assert code == 0
+    assert "demask: not applicable: this scheme flips no signs, so there is no mask to undo." in said
+    assert "mixup-public: not applicable: this attack is on schemes that mix in public images" in said
+    assert "failed" not in said
+    (path,) = (tmp_path / "found" / "demask").iterdir()
+    assert json.loads(path.read_text())["reason"].startswith("this scheme flips no signs")
+    assert main(["score", str(tmp_path / "found"), "--secret", str(tmp_path / "truth"), "--metrics", "auc"]) == 0
+    assert "demask not applicable: this scheme flips no signs" in capsys.readouterr().out
+
+
 def test_if_all_fail_the_command_fails(hidden: Path, seek: Seek) -> None:
     code, said = seek("mixup-public,braverman", hidden)
     assert code == 1

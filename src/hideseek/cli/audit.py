@@ -3,13 +3,15 @@
 import inspect
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tyro
 
 from hideseek.audit import audit, make_plan
 from hideseek.audit.provenance import without_folders
+from hideseek.audit.store import check_folder
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import question_of
@@ -62,13 +64,16 @@ def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
 
 
 def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
+    output = asked.output
+    if not output.dry_run:
+        with _hint(output):
+            check_folder(output.out, resume=output.resume)
     question = question_of(asked, chosen)
     plan = make_plan(question)
     show_plan(plan, question)
-    output = asked.output
     if output.dry_run:
         return
-    try:
+    with _hint(output):
         result = audit(
             question,
             output.out,
@@ -80,12 +85,19 @@ def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
             command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
             tell=say,
         )
+    show_result(result, output.out)
+
+
+@contextmanager
+def _hint(output: Output) -> Iterator[None]:
+    """Say which option goes on with an audit that was begun."""
+    try:
+        yield
     except BadInput as mistake:
         kept = (output.out / "audit.json").is_file() and not (output.out / "result.json").is_file()
         raise BadInput(
             f"{mistake} (--resume goes on with an audit that was begun.)" if kept else str(mistake)
         ) from None
-    show_result(result, output.out)
 
 
 def _overview() -> str:

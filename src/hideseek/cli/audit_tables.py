@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from hideseek.cli.terminal import Cell, Column, Styled, paragraph, say, table
 from hideseek.records.result import (
+    Accuracy,
     NoAccuracy,
     NoAccuracyKind,
     Outcome,
@@ -59,8 +60,10 @@ def show_result(result: Result, folder: Path) -> None:
     columns = [Column("scheme", fold=True), Column("accuracy", right=True, whole=True)]
     rows: list[list[Cell]] = []
     if result.vanilla is not None:
-        accuracy = sentences.number(result.vanilla.accuracy.mean, "share")
-        rows.append(["nothing hidden", accuracy, *("" for _ in result.threats)])
+        none = ["" for _ in result.threats]
+        rows.append(["nothing hidden", _marked(result.vanilla, ""), *none])
+        if result.vanilla.largest_class is not None:
+            rows.append(["always the largest class", sentences.number(result.vanilla.largest_class, "share"), *none])
     for scheme in result.schemes:
         outcomes = {verdict.threat: _colour(verdict) for verdict in scheme.verdicts}
         verdicts = [outcomes.get(threat.name, "") for threat in result.threats]
@@ -97,11 +100,16 @@ def _colour(verdict: Verdict) -> Cell:
     return [outcome, Styled(f" ({beside})", "dim")] if beside else outcome
 
 
-def _accuracy(scheme: SchemeResult) -> str:
+def _accuracy(scheme: SchemeResult) -> Cell:
     if scheme.accuracy is None:
         return ""
-    lost = f" ({sentences.points(-scheme.lost)})" if scheme.lost is not None and scheme.lost >= 0 else ""
-    return f"{sentences.number(scheme.accuracy.accuracy.mean, 'share')}{lost}"
+    return _marked(scheme.accuracy, "" if scheme.lost is None else f" ({sentences.gained(-scheme.lost)})")
+
+
+def _marked(measured: Accuracy, gained: str) -> Cell:
+    """Write an accuracy, and mark one that does not exceed what the largest class alone would score."""
+    share = f"{sentences.number(measured.accuracy.mean, 'share')}{gained}"
+    return share if measured.exceeds_largest_class else [share, Styled(f" {sentences.not_above(measured)}", "yellow")]
 
 
 def _worst(scheme: SchemeResult, result: Result) -> list[str]:

@@ -20,6 +20,7 @@ from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
 from hideseek.hide.files.release_checks import Revealed
 from hideseek.hide.files.release_files import write_release
 from hideseek.records import Samples
+from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
 
@@ -108,7 +109,7 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; what was not finished was removed.") from None
     size = sum(path.stat().st_size for path in asked.out.iterdir())
-    say(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
+    say(f"{sentences.counted(len(private), 'image')} are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
     if studies.seed is not None:
         say(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
     if studies.give_away:
@@ -135,7 +136,8 @@ def _check_public(asked: Hide[RecipeEncoder]) -> None:
     """Refuse public images that the scheme has no use for, and a scheme that lacks them."""
     if asked.public is None and asked.scheme.mixes_public:
         count = asked.scheme.images_per_row.public
-        raise BadInput(f"this scheme mixes {count} public images into every row: name them with --public.")
+        mixed = sentences.counted(count, "public image")
+        raise BadInput(f"this scheme mixes {mixed} into every row: name a set with --public.")
     if asked.public is not None and not asked.scheme.mixes_public:
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
 

@@ -19,8 +19,9 @@ from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
-from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, learn
+from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
 from hideseek.records import MixingEncoder, Samples
+from hideseek.report import sentences
 from hideseek.report.training_curve import draw_curve
 from hideseek.train.recipes import RECIPES
 from hideseek.train.trained import MODEL, write_model
@@ -77,6 +78,8 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     first = this_worker().first
     if first and test is None:
         say("There is no --test set: how well the model does on new images will not be known.")
+    if first and test is not None:
+        say(sentences.largest_class(largest_class(test.labels)))
     learnt = learn(
         source,
         asked.training.model or source.suited(),
@@ -88,6 +91,8 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     )
     if first:
         _write(asked, learnt, folder)
+        if test is not None:
+            say(*_no_better(learnt, test))
 
 
 def _check(asked: Learn[Any], folder: RunFolder) -> None:
@@ -169,6 +174,13 @@ def _line(epoch: dict[str, float], epochs: int) -> str:
         f"epoch {epoch['epoch']:>{len(str(epochs))}}/{epochs}  loss {epoch['loss']:.4f}  accuracy"
         f" {100 * epoch['accuracy']:5.1f} %{test}{spent}  {epoch['images_per_second']:,.0f} images/s"
     )
+
+
+def _no_better(learnt: Learnt, test: Samples) -> list[str]:
+    """Say that nothing was learnt that helps with test images, where that is so."""
+    measured = [epoch["test_accuracy"] for epoch in learnt.history if "test_accuracy" in epoch]
+    said = sentences.no_better(measured[-1], largest_class(test.labels)) if measured else ""
+    return [said] if said else []
 
 
 def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:

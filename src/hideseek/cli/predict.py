@@ -22,8 +22,9 @@ from hideseek.data.folder import image_files, load_files
 from hideseek.errors import BadInput
 from hideseek.files import new_file
 from hideseek.hide.files.schemes import BadParameter, from_json
-from hideseek.learn import accuracy, predict
+from hideseek.learn import accuracy, largest_class, predict
 from hideseek.records import MixingEncoder, Samples
+from hideseek.report import sentences
 from hideseek.train.trained import MODEL, Trained, read_model
 
 
@@ -78,7 +79,8 @@ def run(arguments: Sequence[str]) -> None:
     answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=hiding.times, chance=chance)
     _answer(asked, trained, answers, names)
     if images.labels.shape[1]:
-        say(f"{100 * accuracy(answers, images.labels):.2f} % of {len(images):,} images are classified correctly.")
+        right = accuracy(answers, images.labels)
+        say(sentences.classified(right, len(images), largest_class(images.labels)))
 
 
 def _scheme(hiding: HidingOptions, described: object) -> MixingEncoder | None:
@@ -163,7 +165,7 @@ def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"
         return
     with new_file(asked.out) as file:
         file.write(_csv(rows).encode(errors="replace"))
-    say(f"{len(rows):,} answers are in {asked.out}.")
+    say(f"Answers about {sentences.counted(len(rows), 'image')} are in {asked.out}.")
 
 
 def _csv(rows: Sequence[Sequence[str]]) -> str:

@@ -26,6 +26,8 @@ from hideseek.score.metrics import METRICS
 from hideseek.seek.evidence_files import Found, read_evidence
 
 FORMAT = 2
+WITHOUT = {"failed.json": ("error", "failed"), "not-applicable.json": ("reason", "not applicable")}
+"""The files that say why there is no evidence of an attack: where in it that stands, and what is said."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def score(asked: Score) -> None:
 
 def _folders(place: Path) -> list[Path]:
     """Give the folder of one attack's evidence, or those of several in it."""
-    results = ("evidence.json", "failed.json")
+    results = ("evidence.json", *WITHOUT)
     if not place.is_dir() or any((place / name).is_file() for name in results):
         return [place]
     inside = [each for each in sorted(place.iterdir()) if any((each / name).is_file() for name in results)]
@@ -109,11 +111,12 @@ def _folders(place: Path) -> list[Path]:
 
 def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outcome) -> None:
     """Judge one attack, show what came out and keep it."""
-    if not (folder / "evidence.json").is_file() and (folder / "failed.json").is_file():
-        attack, error = _failed(folder / "failed.json")
-        show_failed(attack, error)
-        outcome.described[folder.name] = {"format": FORMAT, "attack": attack, "failed": error}
-        return
+    for file, (key, what) in WITHOUT.items():
+        if not (folder / "evidence.json").is_file() and (folder / file).is_file():
+            attack, why = _why_none(folder / file, key)
+            show_failed(attack, why, what)
+            outcome.described[folder.name] = {"format": FORMAT, "attack": attack, what: why}
+            return
     found = read_evidence(folder)
     if found.release not in secrets:
         secrets[found.release] = read_secret(asked.secret, found.release)
@@ -130,13 +133,13 @@ def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outco
                 outcome.sheet += _rows(found.attack, claim, secret)
 
 
-def _failed(path: Path) -> tuple[str, str]:
-    """Read why an attack failed."""
+def _why_none(path: Path, key: str) -> tuple[str, str]:
+    """Read why there is no evidence of an attack."""
     try:
         told = read_record(path)
-        if set(told) != {"attack", "error"}:
+        if set(told) != {"attack", key}:
             raise ValueError
-        return str(told["attack"]), str(told["error"])
+        return str(told["attack"]), str(told[key])
     except (OSError, ValueError, TypeError):
         raise BadInput(f"{path} is damaged: run the attack again.") from None
 

@@ -46,7 +46,7 @@ def shortened(title: str) -> str:
     """Leave out the middle of a title that is wider than the picture.
 
     >>> shortened(f"lenet on folder:/{'a' * 100}/xrays, hidden by mixup")
-    'lenet on folder:/aaaaaaaaaaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaa/xrays, hidden by mixup'
+    'lenet on folder:/aaaaaaaaaaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaaa/xrays, hidden by mixup'
     """
     half = LONGEST // 2
     return title if len(title) <= LONGEST else f"{title[:half]}…{title[-half + 1 :]}"
