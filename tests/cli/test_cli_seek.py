@@ -71,7 +71,7 @@ def test_evidence_of_several_attacks_and_failures_are_for_their_owner_alone(
 ) -> None:
     code, _ = seek("mixup-pairs,linear-inversion", hidden)
     assert code == 0
-    assert (tmp_path / "found" / "linear-inversion" / "failed.json").is_file()
+    assert (tmp_path / "found" / "linear-inversion" / "not-applicable.json").is_file()
     assert closed(tmp_path / "found")
 
 

@@ -88,4 +88,4 @@ def trained(scheme: str, measured: Accuracy) -> str:
     """Say how well a model does; without a scheme, it learnt from the images themselves."""
     right = f"{number(measured.accuracy.mean, 'share')} of new images are classified correctly"
     beside = beside_accuracy(measured)
-    return f"{scheme or 'not hidden'}: {right}{f' ({beside})' if beside else ''}"
+    return f"{scheme or 'not hidden'}: {right}{f'; {beside}' if beside else ''}"
