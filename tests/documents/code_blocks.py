@@ -86,5 +86,5 @@ def shows(shown: str, real: str) -> bool:
 
 def _plain(text: str) -> str:
     """Give a text's words, with one 0 for every number, and one dash for a rule or a minus."""
-    numbers = re.sub(r"[−-]?\d[\d.,]*(e[−+-]?\d+)?", "0", text)
+    numbers = re.sub(r"[−+-]?\d[\d.,]*(e[−+-]?\d+)?", "0", text)
     return " ".join(re.sub("[─-]+", "-", numbers).split())
