@@ -1,5 +1,6 @@
 """The images of one row, where they are bytes and their weights are known: every pixel is a small integer equation."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,13 +9,13 @@ from numpy.typing import NDArray
 from hideseek.seek.systems.byte_errors import fitted_errors
 from hideseek.seek.systems.byte_graphs import channel_beliefs, colour_beliefs, combine
 from hideseek.seek.systems.byte_prior import BytePrior, adapted, of_photographs
+from hideseek.seek.systems.byte_equations import row_solutions
 from hideseek.seek.systems.byte_rounding import exact_solutions
-from hideseek.seek.systems.byte_solutions import Array, Bytes, Solutions, byte_solutions
+from hideseek.seek.systems.byte_solutions import Array, Bytes, Solutions, expected_solutions
 
-ROUNDING, HALF = 2.0**-24, 2.0**-11  # of a float32 and of a float16, relative
-LOOSE = 4.0  # roundings that a sum may be off by, with weights and offset that are rounded too
 ROOM, COLOURS = 96, 64  # solutions of a channel's pixel, and products of them, that are compared
 EXACT = 0.98  # of pixels have a solution to the bit, where the way of adding is known
+CHANCE = 0.9  # of pixels may have a solution by chance, for all of them to mean something
 WIDENED = (2.0, 1.0)  # times the deviation that was fitted, in each round of fitting and telling apart
 SURE = 0.98  # belief in the likeliest solution of a pixel, on average, from which an image is taken for decoded
 TIGHT = 4.0  # deviations of errors that solutions may have
@@ -30,15 +31,13 @@ class DecodedRow:
     belief: float  # in the likeliest solution of a pixel, on average
     explained: float  # the share of pixels that have a solution: to the bit where `exact`, else within the rounding
     exact: bool
+    by_chance: float  # the share of pixels that would have a solution, with weights that are wrong
     solutions: float  # of a channel's pixel, on average, before neighbours are asked
 
     @property
     def sure(self) -> bool:
-        """Tell whether the attacker can be sure by himself: weights are right, and neighbours left one solution.
-
-        Wrong weights, or noise, leave half of the pixels of three images without a solution to the bit.
-        """
-        return self.exact and self.explained > EXACT and self.belief > SURE
+        """Tell whether the attacker can be sure by himself: weights are right, and neighbours left one solution."""
+        return self.explained > EXACT and self.by_chance < CHANCE and self.belief > SURE
 
 
 def decode_row(
@@ -63,7 +62,7 @@ def decode_row(
     """
     weights, scale, shift = (each.astype(np.float32) for each in (weights, scale, shift))
     flat = np.ascontiguousarray(row, np.float32).reshape(len(row), -1)
-    found, off, halves = row_solutions(flat, weights, scale, shift, known, masked, tolerance)
+    found, off, halves = row_solutions(flat, weights, scale, shift, ROOM, known=known, masked=masked, tolerance=tolerance)
     prior = of_photographs(len(row)) if prior is None else prior
     share, exact = float((found.counts > 0).mean()), False
     if known is None:
@@ -71,28 +70,8 @@ def decode_row(
         exact = explained > EXACT
         found, share = (right, explained) if exact else (found, share)
     images, belief, count = _told_apart(found, row.shape, prior, None if exact or halves else off)
-    return DecodedRow(images, belief, share, exact, count)
-
-
-def row_solutions(
-    row: Floats, weights: Floats, scale: Floats, shift: Floats, known: Array | None, masked: bool, tolerance: float | None
-) -> tuple[Solutions, Array, bool]:
-    """Give the solutions of all channels of a row, c × pixels, the tolerance in bytes, and whether rows are float16."""
-    halves = bool((row == row.astype(np.float16)).all())
-    x, scales = row.astype(np.float64), scale.astype(np.float64)
-    effective = (weights * scale[:, None]).astype(np.float64) / scales[:, None]
-    offset = (weights * shift[:, None]).sum(1, dtype=np.float32).astype(np.float64)
-    beside = np.zeros_like(x) if known is None else np.asarray(known, np.float64).reshape(x.shape)
-    largest = max(1.0, float(np.abs(x).max()), float(np.abs(shift).max()))
-    off = LOOSE * ROUNDING * largest if tolerance is None else tolerance
-    found = []
-    for c, values in enumerate(x):
-        targets = np.stack([sign * values - beside[c] - offset[c] for sign in ((1, -1) if masked else (1,))])
-        near = off + (HALF * np.abs(values) if halves else np.zeros(len(values)))
-        found.append(byte_solutions(targets / scales[c], effective[c], near / scales[c], ROOM))
-    names = ("values", "errors", "sides", "counts")
-    joined = [np.concatenate([getattr(each, name) for each in found]) for name in names]
-    return Solutions(*joined, lost=sum(each.lost for each in found)), off / scales, halves
+    wrong = max(0.0, count - 1) if exact else expected_solutions(weights, float(off.mean()), 1 + masked)
+    return DecodedRow(images, belief, share, exact, 1 - math.exp(-wrong), count)
 
 
 def _told_apart(

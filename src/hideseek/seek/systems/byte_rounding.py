@@ -8,6 +8,7 @@ products are rounded before they are added; of all ways, the one that explains e
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import permutations
 
 import numpy as np
@@ -22,22 +23,32 @@ LIKELY = 0.95  # of them are explained by the right way
 Floats = NDArray[np.float32]
 
 
+class Adding(IntEnum):
+    """How Σ_j w_j (s b_j + t) is added; fused: a product is added without being rounded first."""
+
+    FACTORS_FUSED = 0
+    """One offset, then b_j times w_j s, fused: hideseek's own."""
+    FACTORS = 1
+    PIXELS_FUSED = 2
+    """Pixels s b_j + t first, then their sum, both fused."""
+    FUSED_PIXELS = 3
+    """The same, where the sum is not fused."""
+    PIXELS = 4
+    DOUBLE = 5
+    """All in double precision, rounded once."""
+
+
 @dataclass(frozen=True)
 class Way:
-    """A way to add Σ_j w_j (s b_j + t): in what order; with a factor w_j s and one offset, or pixel by pixel; and
-    whether products are added without being rounded first (fused), as most processors can.
-    """
+    """A way to add the images of a row: how, and in what order."""
 
+    adding: Adding
     order: tuple[int, ...]
-    by_pixel: bool
-    fused: bool
 
 
 def ways(k: int) -> Iterator[Way]:
     """Give all ways for k images, hideseek's own first."""
-    for by_pixel, fused in ((False, True), (True, True), (True, False), (False, False)):
-        for order in permutations(range(k)):
-            yield Way(order, by_pixel, fused)
+    return (Way(adding, order) for adding in Adding for order in permutations(range(k)))
 
 
 def exact_solutions(
@@ -65,9 +76,9 @@ def exact_solutions(
 def explained(
     found: Solutions, row: Floats, weights: Floats, scale: Floats, shift: Floats, *, halves: bool = False
 ) -> float:
-    """Give the share of pixels, of a sample, that hideseek's own way explains, in whatever order does best."""
-    sample = np.linspace(0, len(found.counts) - 1, SAMPLE).astype(np.int64)
-    own = (way for way in ways(len(weights)) if way.fused and not way.by_pixel)
+    """Give the share of pixels that hideseek's own way explains, in whatever order does best."""
+    sample = np.arange(len(found.counts))
+    own = (way for way in ways(len(weights)) if way.adding is Adding.FACTORS_FUSED)
     return max(
         float(_explained(found, sample, way, row, weights, scale, shift, halves).any(1).mean()) for way in own
     )
@@ -85,7 +96,7 @@ def _explained(
 ) -> NDArray[np.bool_]:
     right = np.zeros((len(nodes), found.values.shape[1]), np.bool_)
     given = (found.values, found.sides, found.counts, nodes, row.ravel(), row.shape[1])
-    _match(*given, weights, scale, shift, np.array(way.order), way.by_pixel, way.fused, halves, right)
+    _match(*given, weights, scale, shift, np.array(way.order), int(way.adding), halves, right)
     return right
 
 
@@ -101,32 +112,38 @@ def _match(  # pragma: no cover (compiled)
     scale: Floats,
     shift: Floats,
     order: NDArray[np.int64],
-    by_pixel: bool,
-    fused: bool,
+    adding: int,
     halves: bool,
     right: NDArray[np.bool_],
 ) -> None:
     """Compare what solutions come to with the row: products of float32 are exact in double precision."""
     k = len(weights)
     factors, offset = np.empty(k, np.float32), np.float32(0)
+    by_factor, fused = adding <= Adding.FACTORS, adding in (Adding.FACTORS_FUSED, Adding.PIXELS_FUSED)
+    fused_pixels = adding in (Adding.PIXELS_FUSED, Adding.FUSED_PIXELS)
     channel = -1
     for place in range(len(nodes)):
         node = nodes[place]
         if node // pixels != channel:
             channel, offset = node // pixels, np.float32(0)
             for j in range(k):
-                factors[j] = weights[j] if by_pixel else np.float32(weights[j] * scale[channel])
-                if not by_pixel:
+                factors[j] = np.float32(weights[j] * scale[channel]) if by_factor else weights[j]
+                if by_factor:
                     offset = _added(offset, weights[order[j]], shift[channel], fused)
         wanted = row[node]
         for number in range(counts[node]):
-            total = offset
+            total, wide = offset, 0.0
             for i in range(k):
                 j = order[i]
                 value = np.float32(values[node, number, j])
-                if by_pixel:
-                    value = _added(shift[channel], scale[channel], value, fused)
+                if adding == Adding.DOUBLE:
+                    wide += np.float64(weights[j]) * (np.float64(scale[channel]) * value + np.float64(shift[channel]))
+                    continue
+                if not by_factor:
+                    value = _added(shift[channel], scale[channel], value, fused_pixels)
                 total = _added(total, factors[j], value, fused)
+            if adding == Adding.DOUBLE:
+                total = np.float32(wide)
             if halves:
                 total = _half(total)
             right[place, number] = total == (wanted if sides[node, number] == 0 else -wanted)
