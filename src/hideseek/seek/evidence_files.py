@@ -94,8 +94,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
     hints = typing.get_type_hints(kind)
-    for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
-        if not hasattr(hint, "dim_str"):  # no tensor
+    for name, hint in ((part.name, _tensor_type(hints[part.name])) for part in dataclasses.fields(kind)):
+        if not hasattr(hint, "dim_str") or described.get(name, ...) is None:  # no tensor
             if name in described:
                 values[name] = described[name]
             continue
@@ -111,3 +111,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     if not claim.finite():
         raise ValueError(claim.name)
     return claim
+
+
+def _tensor_type(hint: Any) -> Any:
+    """Give the type of a tensor that may be missing, or the hint itself."""
+    return next((each for each in typing.get_args(hint) if hasattr(each, "dim_str")), hint)
