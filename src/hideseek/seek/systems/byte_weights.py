@@ -88,7 +88,8 @@ def _informative(differences: Array, case: Unknown) -> Array:
     alike.sort()
     place = np.searchsorted(alike, differences).clip(1, len(alike) - 1)
     nearest = np.minimum(np.abs(differences - alike[place - 1]), np.abs(differences - alike[place]))
-    return differences[nearest > NEAR]
+    told: Array = differences[nearest > NEAR]
+    return told
 
 
 def _closer(differences: Array, case: Unknown, weight: float) -> float:
@@ -115,7 +116,8 @@ def neighbour_differences(row: Floats, scale: Floats, masked: bool) -> Array:
 def _steps(others: int) -> NDArray[np.int64]:
     """Give all small integers (d₁, d₂, …) with d₁ ≠ d₂."""
     every = _combinations(2 + others)
-    return every[every[:, 0] != every[:, 1]]
+    chosen: NDArray[np.int64] = every[every[:, 0] != every[:, 1]]
+    return chosen
 
 
 def _combinations(count: int) -> NDArray[np.int64]:
@@ -163,9 +165,7 @@ def _fitted(  # pragma: no cover (compiled)
     return weight + above / below if below > 0 else weight
 
 
-def _to_the_bit(
-    row: Floats, weight: float, case: Unknown, scale: Floats, shift: Floats, masked: bool
-) -> Split:
+def _to_the_bit(row: Floats, weight: float, case: Unknown, scale: Floats, shift: Floats, masked: bool) -> Split:
     """Search for the two float32 that explain most pixels of a sample to the bit."""
     every = row.reshape(len(row), -1)
     sample = np.ascontiguousarray(every[:, :: max(1, every.size // SAMPLE)])
