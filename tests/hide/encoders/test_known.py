@@ -133,4 +133,7 @@ def test_exact_rows_of_bytes_with_labels_give_images_away(scheme: RecipeEncoder,
     assert [each for each in said if "bytes" in each.statement] == ([said[-1]] if words else [])
     if words:
         assert words in said[-1].statement
-        assert said[-1].citation.startswith("measured: benchmarks/byte_solutions.py")
+        decoded = "all its images" in words
+        assert said[-1].citation.startswith(
+            "hideseek, byte-decoding" if decoded else "measured: benchmarks/byte_solutions"
+        )
