@@ -19,8 +19,8 @@ TITLE = "Breaking InstaHide and Mixup"
 PARTS = (byte_decoding,)
 ABOUT = """Private images: CIFAR-10 from 20,000 on; public ones: 32 × 32 patches of Tiny-ImageNet; c1 = 0.65,
 c2 = 0.3; means over the seeds 0, 1 and 2 (± the deviation, or the range) where there is more than one. *recovered*:
-correlation at least 0.9 and SSIM at least 0.8 with the truth, and its fine detail right. Two cores, no GPU. Every figure
-is in `{name}.json`, with its settings, seed and commit.
+correlation at least 0.9 and SSIM at least 0.8 with the truth, and its fine detail right. Two cores, no GPU. Every
+figure is in `{name}.json`, with its settings, seed and commit.
 """
 
 
