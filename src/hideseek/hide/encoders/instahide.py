@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
@@ -24,7 +23,10 @@ USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 class MaskedEncoder(RecipeEncoder):
     """What InstaHide and its variant have in common: the mask, and what is known of it."""
 
-    exact: ClassVar = True
+    @property
+    def exact(self) -> bool:
+        """Tell that rows are sums of the images, but for signs."""
+        return True
 
     @property
     def masked(self) -> bool:

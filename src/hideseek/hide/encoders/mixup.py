@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -23,8 +22,6 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
     """
 
-    exact: ClassVar = True
-
     k: int = 2
     """How many images are mixed into a row."""
     k_private: int | None = None
@@ -38,6 +35,11 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
         if self.k < 2:
             raise BadInput(f"Mixup with k = {self.k} would share the images as they are: set k to 2 or more.")
         check_settings(self.k, self.k_private, self.largest, 0)
+
+    @property
+    def exact(self) -> bool:
+        """Tell that rows are sums of the images."""
+        return True
 
     @property
     def images_per_row(self) -> ImagesPerRow:
