@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -12,6 +13,7 @@ from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import (
     Bound,
     Change,
+    ChangeKind,
     Effective,
     Encoder,
     ImagesPerRow,
@@ -27,7 +29,8 @@ from hideseek.records.secret import Secret
 CHUNK = 1024  # images whose pixels are looked at together
 LEAST = 1e-12  # that the largest pixel counts for: images may be all zero
 DEVIATIONS = 6.0  # of noise that int8 rows have room for
-STUDY = "hideseek, byte-decoding; measured: studies/breaking/byte_decoding.py"
+COARSEST: Final[tuple[LabelKind, RowType]] = ("drawn", "int8")
+STUDY = "hideseek, byte-decoding; measured: studies/breaking_instahide.py"
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,10 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
         """Give those of the scheme, rounded likewise where it is the same scheme."""
         for change, stronger in self.scheme.stronger_settings():
-            yield change, stronger if change.scheme else replace(self, scheme=stronger)
+            if change.kind is not ChangeKind.COARSER:
+                yield change, stronger if change.scheme else replace(self, scheme=stronger)
+            elif (self.labels, self.rows) != COARSEST:
+                yield change, stronger
 
     def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
         """Measure what the scheme's parameters come to."""
@@ -145,6 +151,11 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
     def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
         """Say what is proved of the scheme: what is done afterwards without the images takes nothing back."""
         return self.scheme.bound(effective)
+
+
+def coarser(scheme: RecipeEncoder) -> Iterator[tuple[Change, RecipeEncoder]]:
+    """Advise rows and labels that show nothing but mixtures."""
+    yield Change(ChangeKind.COARSER, "bits", 32, 8), Coarse(scheme, *COARSEST)
 
 
 def largest_pixel(samples: Samples | None) -> float:

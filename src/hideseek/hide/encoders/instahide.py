@@ -8,6 +8,7 @@ import torch
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import BYTES, RecipeEncoder
+from hideseek.hide.encoders.coarse import coarser
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -72,8 +73,9 @@ class MaskedEncoder(RecipeEncoder):
         )
 
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
-        """Advise another scheme: no setting of this one hides."""
-        return instead()
+        """Advise another scheme: no setting of this one hides; and less exact numbers, which show less."""
+        yield from instead()
+        yield from coarser(self)
 
 
 @dataclass(frozen=True)

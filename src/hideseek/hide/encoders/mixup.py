@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.coarse import coarser
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -71,5 +72,6 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
             )
 
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
-        """Advise another scheme: no setting of this one hides."""
-        return instead()
+        """Advise another scheme: no setting of this one hides; and less exact numbers, which show less."""
+        yield from instead()
+        yield from coarser(self)
