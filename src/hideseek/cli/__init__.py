@@ -25,6 +25,7 @@ COMMANDS = {
     "score": "judge what an attack found against the ground truth",
     "seek": "run attacks on a release, and write what they found",
     "show": "draw what a release looks like",
+    "challenge": "set the InstaHide challenge, take it up, and score who did",
     "data": "list the image sets that can be named",
     "demo": "audit four schemes on the embedded faces, in a few minutes",
 }
@@ -32,7 +33,7 @@ DEBUG = "--debug"  # an option of every verb, for reports of errors
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {name:7} {summary}" for name, summary in COMMANDS.items())
+    verbs = "\n".join(f"  {name:9} {summary}" for name, summary in COMMANDS.items())
     codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in CODES.items())
     return f"""hideseek {version("hideseek")}: know what leaks before you share it
 

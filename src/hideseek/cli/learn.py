@@ -12,13 +12,14 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
-from hideseek.cli.shared import Shared
+from hideseek.cli.schemes import schemes
+from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
-from hideseek.hide import RecipeEncoder
+from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
@@ -34,9 +35,7 @@ from hideseek.train.worker import this_worker
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and train; the scheme comes first, since its parameters are options too."""
     name, rest = _scheme(arguments)
-    if name not in METHODS:
-        raise no_such("scheme", name, METHODS)
-    method = METHODS[name]
+    method, shared = _method(name)
     kind: Any = Learn[type(method)]  # type: ignore[misc] # its options are the scheme's fields
     about = inspect.cleandoc(Learn.__doc__ or "")
     plain = name == "vanilla"
@@ -48,7 +47,20 @@ def run(arguments: Sequence[str]) -> None:
         default=Learn(tyro.MISSING, method),
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone),
     )
-    train(asked)
+    train(replace(asked, scheme=shared.of(asked.scheme)) if isinstance(asked.scheme, RecipeEncoder) else asked)
+
+
+def _method(name: str) -> tuple[Any, Shared]:
+    """Find a scheme, with parameters in its name perhaps, and how exactly it shares; or another way to train."""
+    plain = name.partition(":")[0]
+    if plain not in METHODS:
+        raise no_such("scheme", plain, METHODS)
+    if plain in ENCODERS:
+        (scheme,) = schemes(name).values()
+        return apart(scheme) if isinstance(scheme, RecipeEncoder) else (scheme, Shared())
+    if plain != name:
+        raise BadInput(f"{plain} has no parameters in its name: give its options instead.")
+    return METHODS[name], Shared()
 
 
 def _scheme(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -110,9 +122,6 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput("a release is hidden already: leave --scheme out, or name private images with --data.")
     if images.release is not None and (images.size or images.channels or images.normalise != "channel"):
         raise BadInput("a release has its size, channels and normalisation: leave these options out.")
-    if asked.shared != Shared() and not isinstance(scheme, RecipeEncoder):
-        given = "a release says itself how it is shared" if images.release else "nothing is shared without a scheme"
-        raise BadInput(f"{given}: leave out --labels and --rows, or name a --scheme.")
     if images.public is not None and not (isinstance(scheme, MixingEncoder) and scheme.mixes_public):
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
     if asked.out.is_dir() and not asked.out.is_symlink():
@@ -145,7 +154,7 @@ def _source(asked: Learn[Any]) -> Source[Any]:
     public = None
     if images.public is not None:
         public = public_images(images.public, samples, size=images.size, features=images.features)
-    return Reencoded(samples, asked.shared.of(scheme), public)
+    return Reencoded(samples, scheme, public)
 
 
 def _training(asked: Learn[Any], rows: int) -> Training:

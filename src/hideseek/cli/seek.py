@@ -175,7 +175,7 @@ def _seen(asked: SeekOptions) -> EncodedRelease:
 def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: SeekOptions) -> None:
     """Run one attack and write its evidence; say what it took."""
     digest = release_digest(asked.release)
-    evidence = _evidence(attack, release, _chance(asked.seed))
+    evidence = evidence_of(attack, release, attack_chance(asked.seed))
     found = Found(evidence, name, digest, settings(attack), asked.seed)
     with new_folder(folder, 0o700) as partial:  # what was found is private, if the attack worked
         write_evidence(found, partial)
@@ -190,7 +190,7 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
     say(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
-def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:
+def evidence_of(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:
     """Run an attack; where it refuses, say by which option that can be helped."""
     try:
         return attack_release(attack, release, chance)
@@ -206,7 +206,7 @@ def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) 
         raise NotApplicable(f"{str(error).rstrip('.')}{hint}.") from None
 
 
-def _chance(seed: int | None) -> Randomness:
+def attack_chance(seed: int | None) -> Randomness:
     """Give a stream that is not the hider's, even where both name the same seed."""
     if seed is None:
         return secure()
