@@ -41,13 +41,21 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
     (
         InstaHide(k=4),
         10,
-        [("Broken in 2020", CARLINI), ("in 40 rows", CARLINI), ("cryptographic generator", CHALLENGE), QUERIES, LABELS],
+        [
+            ("Broken in 2020", CARLINI),
+            ("in 40 rows", CARLINI),
+            ("No network is needed", "hideseek, link-and-solve, phase-retrieval; measured"),
+            ("cryptographic generator", CHALLENGE),
+            QUERIES,
+            LABELS,
+        ],
     ),
     (
         InstaHide(k=6, k_private=2),
         1,
         [
             ("Broken in 2020", CARLINI),
+            ("A single row is enough", "hideseek, unmask-public; measured"),
             ("line graph", TWO),
             ("larger k is no defence", CHEN),
             ("cryptographic generator", CHALLENGE),

@@ -18,6 +18,7 @@ CARLINI = "Carlini et al.: Is Private Learning Possible with Instance Encoding?,
 CHEN = "Chen, Song, Tao and Zhang: Symmetric Boolean Factor Analysis with Applications to InstaHide, 2021"
 TWO = "Huang et al.: InstaHide's Sample Complexity When Mixing Two Private Images, 2020"
 CHALLENGE = "InstaHide challenge, leaderboard: the generator's attack, 2020"
+STUDY = "measured: studies/breaking_instahide.py"
 USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 
 
@@ -55,6 +56,17 @@ class MaskedEncoder(RecipeEncoder):
             yield Known(
                 f"Re-encoding feeds that attack: every image is in {per_row.private * rounds} rows under fresh masks.",
                 CARLINI,
+            )
+            yield Known(
+                "No network is needed for it: rows are linked by their white squares and labels, assigned to their"
+                " images round by round, and solved for under the mask.",
+                f"hideseek, link-and-solve, phase-retrieval; {STUDY}",
+            )
+        if per_row.public:
+            yield Known(
+                "A single row is enough where the public images are known: these are found one after another, and what"
+                " they leave is a picture of the private images.",
+                f"hideseek, unmask-public; {STUDY}",
             )
         if per_row.private == 2:
             yield Known(
