@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import torch
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -83,6 +84,7 @@ EFFECTS = {
     "distinguish": Effect(
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
+    "chen": Effect(InstaHide(k=2), ("absolute-correlation", "auc"), 8, images="gaussian"),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
@@ -95,6 +97,10 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
         both = normalise(load("faces", size=16), "channel")
         return both.take(slice(0, 40)), both.take(slice(40, None))
     private, public = photos("channel", public=600)
+    if kind == "gaussian":
+        classes = private.labels.shape[1]
+        labels = torch.eye(classes)[torch.arange(40) % classes]
+        return Samples(seeded(9).normals(40, 3, 16, 16), labels), public
     if kind == "small photos":
         private, public = (replace(part, images=part.images[..., 8:24, 8:24]) for part in (private, public))
     return private.take(slice(0, 40)), public
