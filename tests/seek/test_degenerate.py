@@ -30,10 +30,11 @@ QUICK: dict[str, dict[str, Any]] = {
     "average-search-demasked": {"signs": SIGNS},
     "public-search-demasked": {"signs": SIGNS},
     "public-search-ssim-demasked": {"signs": SIGNS},
+    "generator": {"seeds": 1000},
     "public-search-learned": {"similarity": Learned(steps=2)},
 }
 """Settings that make an attack quick."""
-MASKED = {"demask", "distinguish"} | {name for name in VARIANTS if name.endswith("demasked")}
+MASKED = {"demask", "distinguish", "generator"} | {name for name in VARIANTS if name.endswith("demasked")}
 MANY = {"distinguish", "chen"}  # need many rounds
 PUBLIC = {name for name in (*ATTACKS, *VARIANTS) if "public" in name} | {"braverman"}
 

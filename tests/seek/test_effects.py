@@ -23,6 +23,7 @@ from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from releases import photos
+from weak_generator import masked_by
 
 SURE = 1e-3
 Given = tuple[EncodedRelease, MixingSecret]
@@ -59,6 +60,8 @@ class Effect:
     """Smaller than by default, to be quick."""
     images: str = "photos"
     nothing_in: Callable[["Effect"], Given] = noise
+    masks: int | None = None
+    """The seed of a careless generator that masks come from."""
 
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
@@ -86,6 +89,7 @@ EFFECTS = {
     ),
     "chen": Effect(InstaHide(k=2), ("absolute-correlation", "auc"), 8, images="gaussian"),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
+    "generator": Effect(InstaHide(k=2), ("wrong-signs",), 2, {"seeds": 1 << 12}, masks=1234),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }
@@ -112,6 +116,8 @@ def hidden(effect: Effect) -> Given:
     release, secret = effect.breaks.hide(
         private, public if effect.breaks.mixes_public else None, seeded(1), effect.rounds
     )
+    if effect.masks is not None:
+        release, secret = masked_by(release, secret, effect.masks)
     return replace(release, own=public), secret
 
 
