@@ -69,14 +69,14 @@ class Generator(Attack[EncodedRelease]):
         """Try the seeds, confirm the best on the whole first row, and draw all masks again."""
         check(self, release)
         row = self._ordered(release.encoded.pixels(slice(0, 1))[0].numpy())
-        width, colours = release.encoded.shape[2], release.encoded.shape[0] if self.order == "hwc" else 1
-        weights = _weights(row, width * colours)
-        run = weights.reshape(-1)[: self._run(row.size) - 1]
+        weights = _weights(row, self._lag(release), row.shape[-1] if self.order == "chw" else row[0].size)
+        lag = row.size - len(weights)
+        run = weights[: self._run(row.size) - lag]
         length = float(np.sqrt(np.square(run).sum()))
         if not 0 < length < math.inf:
             raise Refused(Refusal(Reason.UNUSABLE_VALUES))
         started = time.monotonic()
-        tried = self._search(run.astype(np.float32), KEPT * length)
+        tried = self._search(run.astype(np.float32), lag, KEPT * length)
         each = (time.monotonic() - started) / self.seeds
         scored = [(self._agreement(seed, row, weights), seed) for seed in tried]
         best, seed = max(scored, default=(0.0, -1))
@@ -107,14 +107,14 @@ class Generator(Attack[EncodedRelease]):
         pixels = release.encoded.pixels(rows) * signs
         return Masks(rows, signs), Reconstruction(pixels, rows, "items")
 
-    def _search(self, weights: NDArray[np.float32], least: float) -> list[int]:
+    def _search(self, weights: NDArray[np.float32], lag: int, least: float) -> list[int]:
         """Try all seeds, in tiles, on as many threads as torch has."""
         bit, outputs = DRAWS[self.draw]
 
         def tile(first: int) -> list[int]:
             found = np.empty(TILE // 16, np.int64)
             count = min(TILE, self.first + self.seeds - first)
-            kept = smooth_seeds(first, count, weights, bit, outputs, self.before, least, found)
+            kept = smooth_seeds(first, count, weights, bit, outputs, self.before, lag, least, found)
             return [int(seed) for seed in found[:kept]]
 
         starts = iter(range(self.first, self.first + self.seeds, TILE))
@@ -129,12 +129,17 @@ class Generator(Attack[EncodedRelease]):
     def _agreement(self, seed: int, row: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
         """Tell by how many deviations neighbours of the whole first row agree under a seed."""
         signs = signs_from(seed, self.draw, self.before, row.size).astype(np.float64)
-        agreed = (weights.reshape(-1)[: row.size - 1] * signs[1:] * signs[:-1]).sum()
+        lag = row.size - len(weights)
+        agreed = (weights * signs[lag:] * signs[:-lag]).sum()
         return float(agreed / np.sqrt(np.square(weights).sum()))
 
     def _ordered(self, row: NDArray[np.float32]) -> NDArray[np.float32]:
         """Give a row with its pixels in the order that they were drawn in."""
         return np.ascontiguousarray(row.transpose(1, 2, 0) if self.order == "hwc" else row)
+
+    def _lag(self, release: EncodedRelease) -> int:
+        """Tell how far apart in the order of drawing two neighbours of one colour are."""
+        return release.encoded.shape[0] if self.order == "hwc" else 1
 
     def _run(self, pixels: int) -> int:
         """Tell how many pixels' signs are drawn for every seed."""
@@ -158,13 +163,13 @@ class Generator(Attack[EncodedRelease]):
         return replace(self, seeds=largest(lambda seeds: replace(self, seeds=seeds).work(task), 1, self.seeds, work))
 
 
-def _weights(row: NDArray[np.float32], line: int) -> NDArray[np.float64]:
-    """Weigh every pixel and the next: the sign of their product, less where it is small, 0 where a line ends."""
+def _weights(row: NDArray[np.float32], lag: int, line: int) -> NDArray[np.float64]:
+    """Weigh every two neighbours: the sign of their product, less where it is small, 0 where a line ends."""
     flat = row.reshape(-1).astype(np.float64)
     largest_pixel = float(np.abs(flat).max())
     flat = flat / largest_pixel if 0 < largest_pixel < math.inf else np.zeros_like(flat)
-    products = flat[1:] * flat[:-1]
+    products = flat[lag:] * flat[:-lag]
     mean = float(np.abs(products).mean())
     weights: NDArray[np.float64] = np.tanh(STEEP * products / mean) if mean > 0 else products
-    weights[np.arange(1, flat.size) % line == 0] = 0.0
+    weights[np.arange(lag, flat.size) % line < lag] = 0.0
     return weights

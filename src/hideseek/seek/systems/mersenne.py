@@ -54,18 +54,19 @@ def smooth_seeds(  # pragma: no cover (compiled)
     bit: int,
     outputs: int,
     before: int,
+    lag: int,
     least: float,
     found: NDArray[np.int64],
 ) -> int:
-    """Try `count` seeds from `first` on: keep those whose signs make neighbours agree, Σ_p w_p s_p s_{p+1} ≥ least.
+    """Try `count` seeds from `first` on: keep those whose signs make neighbours agree, Σ_p w_p s_p s_{p+lag} ≥ least.
 
     `weights` are those of neighbouring pixels of a run, with the sign of their product in the row; 0 where two are no
     neighbours. Gives how many seeds are kept, in `found`.
     """
-    pixels = len(weights) + 1
+    pixels = len(weights) + lag
     last = before + outputs * (pixels - 1) + 1  # outputs that are needed
     state = np.empty((MIDDLE + last, LANES), np.uint32)
-    sums, previous = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
+    sums, drawn = np.empty(LANES, np.float32), np.zeros((lag, LANES), np.uint32)
     kept, shift = 0, np.uint32(bit)
     for block in range(0, count, LANES):
         for lane in range(LANES):
@@ -80,7 +81,8 @@ def smooth_seeds(  # pragma: no cover (compiled)
                 it[lane] = np.uint32(np.uint32(mixed * np.uint32(1812433253)) + number)
         for p in range(pixels):
             j = before + outputs * p
-            weight = np.float32(0) if p == 0 else weights[p - 1]
+            weight = np.float32(0) if p < lag else weights[p - lag]
+            previous = drawn[p % lag]
             here, after, far = state[j], state[j + 1], state[j + MIDDLE]
             for lane in range(LANES):
                 y = np.uint32((here[lane] & np.uint32(0x80000000)) | (after[lane] & np.uint32(0x7FFFFFFF)))
