@@ -104,6 +104,8 @@ class Chen(Attack[EncodedRelease]):
 
     def within(self, work: float, task: Task) -> Self:
         """Attack fewer rows."""
+        if self.work(task) <= work:
+            return self
         most = min(self.rows, task.items)
         return replace(self, rows=largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work))
 
