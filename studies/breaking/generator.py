@@ -30,7 +30,7 @@ from hideseek.seek.systems.mersenne import SPACE, Draw, signs_from
 
 FIRST, IMAGES = 20_000, 100
 SEEDS = (0, 1, 2)
-TRIED = {"cpu": 1 << 24, "paper": SPACE}
+TRIED = {"cpu": 1 << 22, "paper": SPACE}
 DRAWN: tuple[Draw | None, ...] = ("randint", "torch.rand", "numpy.rand", None)
 SCHEMES = {"k=2": InstaHide(k=2), "k=4": InstaHide(k=4), "k=6": InstaHide(k=6)}
 

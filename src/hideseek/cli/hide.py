@@ -20,7 +20,7 @@ from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
 from hideseek.hide.files.release_checks import Revealed
 from hideseek.hide.files.release_files import write_release
-from hideseek.records import Samples
+from hideseek.records import LabelKind, RowType, Samples
 from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
@@ -71,7 +71,10 @@ class Hide(Generic[S]):
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
     rounds: Annotated[int, arg(metavar="N")] = 1
     """Encode every image so many times; attackers see all rounds."""
-    shared: Annotated[Shared, arg(help="")] = field(default_factory=Shared)
+    labels: Annotated[LabelKind, arg(metavar="HOW")] = "exact"
+    """Share labels exact, rounded (a decimal), or drawn (one class by weight)."""
+    rows: Annotated[RowType, arg(metavar="TYPE")] = "float32"
+    """Share rows as float32, float16, or int8 with dither."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
     geometry: Annotated[Geometry, FlagCreatePairsOff, arg(help="")] = field(default_factory=Geometry)
     studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
@@ -105,7 +108,7 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     private = _private(asked)
     public = _public(asked, private)
     moved = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
-    encoder = asked.shared.of(moved)
+    encoder = Shared(asked.labels, asked.rows).of(moved)
     chance = secure() if studies.seed is None else seeded(studies.seed)
     try:
         write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
