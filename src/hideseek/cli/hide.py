@@ -32,7 +32,7 @@ class Images:
 
     size: Annotated[int | None, arg(metavar="PIXELS", help_behavior_hint="")] = None
     """Resize and centre-crop all images to this side, where sizes differ."""
-    channels: Annotated[Literal[1, 3] | None, arg(metavar="1|3", help_behavior_hint="")] = None
+    channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="BY")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
@@ -63,16 +63,16 @@ class Hide(Generic[S]):
     """  # noqa: D205 (a blank line would not fit one screen)
 
     scheme: Annotated[S, arg(help="")]
-    data: Annotated[str, arg(metavar="ADDRESS")]
+    data: Annotated[str, arg(metavar="SET")]
     """Private images: folder:PATH, npz:PATH, or a name (`hideseek data`)."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
-    public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
     rounds: Annotated[int, arg(metavar="N")] = 1
     """Encode every image so many times; attackers see all rounds."""
     labels: Annotated[LabelKind, arg(metavar="HOW")] = "exact"
-    """Share labels exact, rounded (a decimal), or drawn (one class by weight)."""
+    """Share labels exact, rounded (to tenths), or drawn (one class)."""
     rows: Annotated[RowType, arg(metavar="TYPE")] = "float32"
     """Share rows as float32, float16, or int8 with dither."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
