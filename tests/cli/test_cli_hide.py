@@ -449,3 +449,20 @@ def test_a_run_that_is_stopped_leaves_no_release_and_can_be_repeated(
     assert hide(folder, out) == 0
     assert len(read_release(out).encoded) == 12
     assert not list(out.parent.glob(".*"))
+
+
+def test_rows_and_labels_may_be_shared_less_exactly(folder: Path, out: Path) -> None:
+    assert hide(folder, out, "--labels", "drawn", "--rows", "int8") == 0
+    about = json.loads((out / "release.json").read_text())["scheme"]
+    assert (about["mechanism"], about["labels"], about["rows"]) == ("coarse", "drawn", "int8")
+    release = read_release(out)
+    assert set(release.encoded.labels.flatten().tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(("option", "value"), [("--labels", "blurred"), ("--rows", "int4")])
+def test_other_ways_to_share_are_one_sentence(
+    folder: Path, out: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hide(folder, out, option, value) == 2
+    assert option in said(capsys)
+    assert not out.exists()

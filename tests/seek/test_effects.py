@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import torch
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -22,6 +23,7 @@ from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from releases import photos
+from weak_generator import masked_by
 
 SURE = 1e-3
 Given = tuple[EncodedRelease, MixingSecret]
@@ -58,6 +60,8 @@ class Effect:
     """Smaller than by default, to be quick."""
     images: str = "photos"
     nothing_in: Callable[["Effect"], Given] = noise
+    masks: int | None = None
+    """The seed of a careless generator that masks come from."""
 
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
@@ -83,7 +87,9 @@ EFFECTS = {
     "distinguish": Effect(
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
+    "chen": Effect(InstaHide(k=2), ("absolute-correlation", "auc"), 8, images="gaussian"),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
+    "generator": Effect(InstaHide(k=2), ("wrong-signs",), 2, {"seeds": 1 << 12}, masks=1234),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }
@@ -95,6 +101,10 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
         both = normalise(load("faces", size=16), "channel")
         return both.take(slice(0, 40)), both.take(slice(40, None))
     private, public = photos("channel", public=600)
+    if kind == "gaussian":
+        classes = private.labels.shape[1]
+        labels = torch.eye(classes)[torch.arange(40) % classes]
+        return Samples(seeded(9).normals(40, 3, 16, 16), labels), public
     if kind == "small photos":
         private, public = (replace(part, images=part.images[..., 8:24, 8:24]) for part in (private, public))
     return private.take(slice(0, 40)), public
@@ -106,6 +116,8 @@ def hidden(effect: Effect) -> Given:
     release, secret = effect.breaks.hide(
         private, public if effect.breaks.mixes_public else None, seeded(1), effect.rounds
     )
+    if effect.masks is not None:
+        release, secret = masked_by(release, secret, effect.masks)
     return replace(release, own=public), secret
 
 

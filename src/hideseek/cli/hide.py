@@ -20,7 +20,7 @@ from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
 from hideseek.hide.files.release_checks import Revealed
 from hideseek.hide.files.release_files import write_release
-from hideseek.records import Samples
+from hideseek.records import LabelKind, RowType, Samples
 from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
@@ -32,7 +32,7 @@ class Images:
 
     size: Annotated[int | None, arg(metavar="PIXELS", help_behavior_hint="")] = None
     """Resize and centre-crop all images to this side, where sizes differ."""
-    channels: Annotated[Literal[1, 3] | None, arg(metavar="1|3", help_behavior_hint="")] = None
+    channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="BY")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
@@ -63,15 +63,18 @@ class Hide(Generic[S]):
     """  # noqa: D205 (a blank line would not fit one screen)
 
     scheme: Annotated[S, arg(help="")]
-    data: Annotated[str, arg(metavar="ADDRESS")]
+    data: Annotated[str, arg(metavar="SET")]
     """Private images: folder:PATH, npz:PATH, or a name (`hideseek data`)."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
-    public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
     rounds: Annotated[int, arg(metavar="N")] = 1
     """Encode every image so many times; attackers see all rounds."""
-    shared: Annotated[Shared, arg(help="")] = field(default_factory=Shared)
+    labels: Annotated[LabelKind, arg(metavar="HOW")] = "exact"
+    """Share labels exact, rounded (to tenths), or drawn (one class)."""
+    rows: Annotated[RowType, arg(metavar="TYPE")] = "float32"
+    """Share rows as float32, float16, or int8 with dither."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
     geometry: Annotated[Geometry, FlagCreatePairsOff, arg(help="")] = field(default_factory=Geometry)
     studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
@@ -105,7 +108,7 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     private = _private(asked)
     public = _public(asked, private)
     moved = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
-    encoder = asked.shared.of(moved)
+    encoder = Shared(asked.labels, asked.rows).of(moved)
     chance = secure() if studies.seed is None else seeded(studies.seed)
     try:
         write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)

@@ -92,6 +92,13 @@ class Reason(StrEnum):
         "unusable-values",
         "all rows are the same, or their values are so large or so small that products of them are no numbers.",
     )
+    NOT_IN_PAIRS = "not-in-pairs", "this attack is on rows of two private images, and {given} are mixed in."
+    NOT_GAUSSIAN = (
+        "not-gaussian",
+        "squares of neighbouring pixels correlate by {given}, as in photographs: rows are alike then that share no"
+        " image, and this attack is on pixels that are independent Gaussians.",
+    )
+    TOO_FEW_PIXELS = "too-few-pixels", "too few pixels: {given}, and {wanted} or more are needed."
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

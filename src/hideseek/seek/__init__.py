@@ -1,6 +1,7 @@
 """Seeking: what can still be found in a release. A new attack is one file and one line here.
 
-`ATTACKS` are run unless told otherwise; `VARIANTS` are other ways of some of them, to be asked for by name.
+`ATTACKS` are run unless told otherwise; `VARIANTS` are other ways of some of them, and attacks on
+others' mistakes, to be asked for by name.
 """
 
 from typing import Any
@@ -12,8 +13,10 @@ from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.byte_decoding import ByteDecoding
+from hideseek.seek.rows.chen import Chen
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
+from hideseek.seek.rows.generator import Generator
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
@@ -32,6 +35,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "average-search": AverageSearch(),
     "public-search": PublicSearch(),
     "distinguish": Distinguish(),
+    # Chen et al. 2021
+    "chen": Chen(),
     # hideseek
     "byte-decoding": ByteDecoding(),
     # Singularized Mixup
@@ -49,6 +54,8 @@ VARIANTS: dict[str, Attack[Any]] = {
     "public-search-learned": PublicSearch(Learned()),
     # white products of restored rows
     "public-search-demasked": PublicSearch(signs=RestoreSigns()),
+    # a mistake that hideseek does not make: masks of a generator whose seed has 32 bits
+    "generator": Generator(),
 }
 
 __all__ = ["ATTACKS", "VARIANTS", "describe", "refusal", "run", "settings"]

@@ -5,11 +5,15 @@ import json
 import pytest
 
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, Laplace
+from hideseek.hide import ENCODERS, Augmented, Coarse, Geometry, InstaHide, Laplace
 from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.records import Encoder
 
-ALL = {**ENCODERS, "augmented": Augmented(ENCODERS["instahide-cross"])}
+ALL = {
+    **ENCODERS,
+    "augmented": Augmented(ENCODERS["instahide-cross"]),
+    "coarse": Coarse(ENCODERS["mixup"], "drawn", "int8", 0.5),
+}
 
 
 def test_schemes_survive_json() -> None:
