@@ -27,7 +27,7 @@ from hideseek.score.ground_truth import Matched, candidates, match_guesses, subj
 from hideseek.score.identification import beyond_class, by_chance, re_identified
 from hideseek.score.image_scores import LIMIT, Compare, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered
+from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered, recovered_of_sure, unsure
 from hideseek.score.smoothing import blurred, low_frequencies
 
 BLURRED, LOWEST = 5, 2  # pixels and frequencies of smoothed baselines
@@ -43,6 +43,8 @@ def check(claim: Reconstruction, secret: Secret) -> None:
         check_within(claim.about, len(secret.private), "private image")
     elif claim.of != "any":
         raise BadInput(f"reconstructions cannot be of {claim.of!r}, but of items, batches, images or any: {ADVICE}.")
+    if claim.sure is not None and claim.sure.shape != claim.about.shape:
+        raise BadInput(f"{len(claim.about)} guesses cannot be sure or not in {len(claim.sure)} answers: {ADVICE}.")
 
 
 def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
@@ -145,6 +147,15 @@ METRICS = {
         f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them",
         f"{{value}} of its guesses are the private image (correlation ≥ {CORRELATION}, SSIM ≥ {SSIM})",
         chance=unrelated_pairs.by_chance,
+    ),
+    "recovered-of-sure": Metric(
+        recovered_of_sure,
+        subjects,
+        True,
+        "share",
+        "the same share, of the guesses that the attacker can confirm by himself",
+        chance=unrelated_pairs.by_chance,
+        skip_unless_named=unsure,
     ),
     "l2": _metric("distance to the ground truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
     "re-identified": Metric(

@@ -34,6 +34,17 @@ def recovered(claim: Reconstruction, secret: Secret) -> Scores:
     return best(claim, secret, lambda truth, guess: compare(truth, guess, pictures=pictures), raw=pictures)
 
 
+def recovered_of_sure(claim: Reconstruction, secret: Secret) -> Scores:
+    """Tell the same of the guesses that the attacker is sure of by himself; NaN for the others."""
+    found = recovered(claim, secret)
+    return found if claim.sure is None else torch.where(claim.sure, found, torch.nan)
+
+
+def unsure(claim: Reconstruction, secret: Secret) -> str:
+    """Say that an attack does not tell which guesses it is sure of, so that all would count."""
+    return "the attack does not say which of its guesses it is sure of." if claim.sure is None else ""
+
+
 def compare(truth: Images, guess: Images, *, pictures: bool) -> Scores:
     """Tell for each pair whether the guess is the truth."""
     good = _passes(truth, guess, pictures)

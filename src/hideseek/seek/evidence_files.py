@@ -113,10 +113,13 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     hints = typing.get_type_hints(kind)
     if not set(described) <= {"kind", *(part.name for part in dataclasses.fields(kind))}:
         raise ValueError(kind.name)
-    for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
+    for name, hint in ((part.name, _tensor_type(hints[part.name])) for part in dataclasses.fields(kind)):
         if not hasattr(hint, "dim_str"):  # no tensor
             if name in described:
                 values[name] = TypeAdapter(hint).validate_json(json.dumps(described[name]), strict=True)
+            continue
+        if hint is not hints[name] and described.get(name, ...) is None:  # a tensor that may be missing
+            values[name] = None
             continue
         tensor = values[name] = tensors[f"{number}.{name}"]
         if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes:
@@ -130,3 +133,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     if not claim.finite():
         raise ValueError(claim.name)
     return claim
+
+
+def _tensor_type(hint: Any) -> Any:
+    """Give the type of a tensor that may be missing, or the hint itself."""
+    return next((each for each in typing.get_args(hint) if hasattr(each, "dim_str")), hint)

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -53,9 +53,6 @@ class RecipeEncoder(MixingEncoder):
     A mechanism says how many images are in a row, writes the recipe and names its weak cases; the rest is done here,
     unless the mechanism has more to say.
     """
-
-    exact: ClassVar[bool] = False
-    """Whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
 
     @property
     def masked(self) -> bool:
