@@ -1,0 +1,171 @@
+"""Taking the public images out of single rows of InstaHide, and its mask with them."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.progress import track
+from hideseek.records import (
+    Attack,
+    EncodedRelease,
+    Evidence,
+    PublicImagesFound,
+    Reason,
+    Reconstruction,
+    Refusal,
+    Samples,
+    Task,
+)
+from hideseek.seek.refusals import check_rows, too_small, without_public
+from hideseek.seek.rows.byte_decoding import constants
+from hideseek.seek.run import check
+from hideseek.seek.signals.masked_beam import CHILDREN, STEPS, WIDTH
+from hideseek.seek.signals.masked_pursuit import SAMPLE, Found, MaskedPursuit
+from hideseek.seek.signals.soft_signs import soft_signs
+from hideseek.seek.systems.byte_prior import BytePrior, prior_of
+from hideseek.seek.systems.exact_unmasking import ExactSet, RowUnderMask
+from hideseek.seek.systems.masked_guesses import PAIRS, MaskedGuesses
+from hideseek.seek.systems.signed_pairs import SAMPLE as VOTES
+from hideseek.seek.work import CALL, LOOKUP, TOUCH, attacked, largest
+
+BLOCK = 32  # rows that are searched together
+LEAST_ROWS = 20  # that are worth attacking
+MOST = 1.05  # that labels may sum to: they may be rounded
+MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
+CALLS = 3000  # of libraries, for a row
+
+
+@dataclass(frozen=True)
+class UnmaskPublic(Attack[EncodedRelease]):
+    """Find the public images in a single masked row, and with them its signs and its private images.
+
+    InstaHide §4 counts N^(k−2) sets of public images that a row might hold. None of that is needed: white squares,
+    which no mask changes, find one image; then cross terms and the signs that it tells find the next
+    (`masked_pursuit`, `masked_beam`), in N steps each. Labels sum to the weight of the private images, and these are
+    bytes, so the exact weights of public images follow from neighbouring pixels and confirm the set (`signed_pairs`,
+    `exact_sets`). What they leave is λ₁b₁ + λ₂b₂, under a sign that is known or not, and is decoded (`byte_decoding`).
+    Where nothing is exact, the signs of the public part, corrected by neighbours, leave the private mixture.
+    """
+
+    sees: ClassVar = EncodedRelease
+    needs: ClassVar = ("public",)
+    source: ClassVar = "hideseek"
+
+    exact: bool = True
+    """Look for exact weights and decode bytes; for images that come in bytes, with exact labels."""
+    rows: int | None = None
+    """Attack the first rows only."""
+
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Find sets of public images, confirm and decode; else subtract the likeliest."""
+        check(self, release)
+        public = release.public
+        assert public is not None  # noqa: S101 (`needs`)
+        pixels = release.encoded.pixels(slice(self.rows)).abs()
+        _check(pixels, release.encoded.labels)
+        pursuit = MaskedPursuit(release.encoded.pixels(slice(0, SAMPLE)).abs(), public)
+        prior = prior_of(release.own if release.own is not None else public, public.shape[0])
+        private, count = release.scheme.images_per_row
+        exact = self.exact and _bytes(release)
+        answers: list[_Answer] = []
+        for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
+            guessed = MaskedGuesses.of(pursuit, pixels[part], count)
+            for number, label in enumerate(release.encoded.labels[part]):
+                row, found = pixels[part][number], None
+                under = RowUnderMask(row, label[label > 0].numpy(), private, *constants(release.encoded), public)
+                if exact:
+                    found = guessed.confirmed(number, under, chance)
+                answers.append(_subtracted(under, guessed.likeliest(number)) if found is None else _decoded(under, found, prior))
+        about = torch.arange(len(pixels))
+        sure = torch.tensor([answer.sure for answer in answers])
+        places = torch.stack([answer.found.places[0] for answer in answers])
+        weights = torch.stack([answer.found.weights[0] for answer in answers])
+        order = weights.argsort(1, descending=True)
+        return Evidence(
+            (
+                Reconstruction(
+                    torch.cat([answer.images for answer in answers]),
+                    about.repeat_interleave(private),
+                    "batches",
+                    sure.repeat_interleave(private),
+                ),
+                PublicImagesFound(about, places.gather(1, order), weights.gather(1, order), len(public), complete=True),
+            ),
+            {
+                "rows": len(pixels),
+                "public images confirmed": float(np.mean([answer.confirmed for answer in answers])),
+                "confirmed": float(sure.float().mean()),
+            },
+        )
+
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse rows without public images or without a mask, and public images that are not those of the rows."""
+        refusal = without_public(release)
+        if refusal is None and not release.scheme.masked:
+            return Refusal(Reason.NOT_MASKED)
+        return refusal or too_small(release)
+
+    def work(self, task: Task) -> float:
+        """Count six products for every guess of each further image, the fits of all that follow, and exact tests."""
+        rows, count = attacked(self.rows, task), max(1, task.images_per_item - 2)
+        products = task.pixels * task.public * (1.0 + 6 * WIDTH * (count - 1)) + 0.2 * task.public * task.pixels * TOUCH
+        fits = WIDTH * CHILDREN * count * (count + 2) * STEPS * 20 * task.pixels * TOUCH
+        tests = PAIRS * (4 * task.pixels * TOUCH + 9 * VOTES * LOOKUP) if self.exact else 0.0
+        return rows * (products + fits + tests + CALLS * CALL)
+
+    def within(self, work: float, task: Task) -> Self:
+        """Attack fewer rows."""
+        if self.work(task) <= work:
+            return self
+        most = attacked(self.rows, task)
+        return replace(self, rows=largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work))
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The private images of a row, and the public ones."""
+
+    images: Float[Tensor, "private c h w"]
+    found: Found
+    confirmed: bool = False
+    sure: bool = False
+
+
+def _decoded(under: RowUnderMask, exact: ExactSet, prior: BytePrior) -> _Answer:
+    found = Found(torch.tensor([exact.places]), torch.from_numpy(exact.weights)[None].float())
+    decoded = under.decode(exact, prior)
+    if decoded is None:
+        return replace(_subtracted(under, found), confirmed=True)
+    pixels = decoded.images * under.scale[:, None, None] + under.shift[:, None, None]
+    return _Answer(torch.from_numpy(pixels.astype(np.float32)), found, confirmed=True, sure=decoded.sure)
+
+
+def _subtracted(under: RowUnderMask, found: Found) -> _Answer:
+    """Give what public images leave of a row, by the signs that they tell: the mixture of its private images."""
+    known = found.sum(under.public)
+    signs, _ = soft_signs(under.row[None], known)
+    return _Answer((signs * under.row - known).expand(under.count, -1, -1, -1), found)
+
+
+def _check(pixels: Tensor, labels: Tensor) -> None:
+    if not pixels.isfinite().all():
+        raise BadInput("rows must be finite numbers.")
+    if labels.numel() and not (labels.isfinite().all() and labels.min() >= 0 and labels.sum(1).max() <= MOST):
+        raise BadInput("labels must be mixtures of classes: finite, not negative, with a sum of 1 at most.")
+
+
+def _bytes(release: EncodedRelease) -> bool:
+    """Tell whether rows are exact sums of a few bytes with known constants and weights."""
+    encoded = release.encoded
+    known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
+    few = release.scheme.images_per_row.private <= MOST_PRIVATE
+    return release.scheme.exact and known and few and encoded.images.dtype == torch.float32

@@ -1,0 +1,56 @@
+"""What a search says of the public images of masked rows, and which of it exact weights confirm."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.seek.signals.masked_beam import CHILDREN, Beams, Ranked, follow, start, successors
+from hideseek.seek.signals.masked_pursuit import Found, MaskedPursuit
+from hideseek.seek.systems.exact_unmasking import ExactSet, RowUnderMask
+
+SINGLES = 200  # candidates for the one public image of a row
+PAIRS = 1500  # pairs of candidates for the two of a row
+SETS = 3  # guesses of three images or more that exact weights are sought for
+LEAST_MASS = 1e-3  # of public images in a row
+
+
+@dataclass(frozen=True)
+class MaskedGuesses:
+    """Guesses for a block of rows: all images but the last, what may follow, and whole sets, the likeliest first."""
+
+    before: Beams
+    ranked: Ranked
+    sets: Beams
+
+    @classmethod
+    def of(cls, pursuit: MaskedPursuit, rows: Float[Tensor, "n c h w"], count: int) -> Self:
+        """Search for so many public images."""
+        beams = start(pursuit, rows)
+        if count == 1:
+            scores, places = pursuit.first(rows, SINGLES)
+            return cls(beams, (scores[:, None], places[:, None]), beams)
+        for _ in range(count - 2):
+            beams = follow(pursuit, rows, beams)
+        ranked = successors(pursuit, rows, beams, PAIRS if count == 2 else CHILDREN)
+        return cls(beams, ranked, follow(pursuit, rows, beams, ranked))
+
+    def likeliest(self, number: int, most: int = 1) -> Found:
+        """Give the likeliest whole sets of one row."""
+        return Found(self.sets.places[number, :most], self.sets.weights[number, :most])
+
+    def confirmed(self, number: int, row: RowUnderMask, chance: Randomness) -> ExactSet | None:
+        """Look for exact weights in one row."""
+        if row.mass < LEAST_MASS or not len(row.private):
+            return None
+        scores, places = (each[number].flatten() for each in self.ranked)
+        order = scores.argsort(descending=True)[:PAIRS]
+        count = self.sets.places.shape[2]
+        if count == 1:
+            return row.single(places[order])
+        if count == 2:
+            firsts = self.before.places[number].expand(-1, self.ranked[1].shape[2]).flatten()
+            return row.pair(firsts[order], places[order])
+        return row.several(self.likeliest(number, SETS), chance)
