@@ -54,7 +54,7 @@ def test_under_masks_signs_do_not_count() -> None:
 
 def test_faces_less_their_brightness_are_known_again() -> None:
     """Half the pixels of such a guess are negative: absolute values would fold it, and half of the faces be lost."""
-    private = load("faces").take(torch.arange(0, 160, 2))
+    private = load("faces").take(torch.arange(0, 80))  # a piece of the background is all black
     _, secret = Mixup(k=2).hide(private, None, seeded(0))
     order = seeded(2).permutation(len(private))
     pixels = private.pixels(order)

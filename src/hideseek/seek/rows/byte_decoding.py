@@ -56,7 +56,9 @@ class ByteDecoding(Attack[EncodedRelease]):
         masked, k = release.scheme.masked, release.scheme.images_per_row.private
         labels = encoded.labels.numpy()
         prior = prior_of(release.own if release.own is not None else release.public, encoded.shape[0])
-        reader = LabelWeights(k, labels if labels.shape[1] else np.zeros((len(encoded), 1), np.float32), scale, shift, masked)
+        reader = LabelWeights(
+            k, labels if labels.shape[1] else np.zeros((len(encoded), 1), np.float32), scale, shift, masked
+        )
         guesses, sure, found, from_row = [], [], [], 0
         for number in track(range(len(encoded)), "decoding rows"):
             row = encoded.pixels(slice(number, number + 1))[0].numpy()
@@ -93,7 +95,7 @@ class ByteDecoding(Attack[EncodedRelease]):
     def work(self, task: Task) -> float:
         """Count lookups for every pixel of a row, for all bytes of all but two images, and what is done once a row."""
         sides = 2 if task.masked else 1
-        lookups = sides * LEVELS ** max(0, task.images_per_item - 2) + NODE * task.images_per_item
+        lookups = sides * float(LEVELS) ** max(0, task.images_per_item - 2) + NODE * task.images_per_item
         return attacked(self.rows, task) * (float(task.pixels) * lookups * LOOKUP + CALLS * CALL)
 
     def within(self, work: float, task: Task) -> Self:

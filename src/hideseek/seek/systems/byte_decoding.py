@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hideseek.seek.systems.byte_equations import row_solutions
 from hideseek.seek.systems.byte_errors import fitted_errors
 from hideseek.seek.systems.byte_graphs import channel_beliefs, colour_beliefs, combine
 from hideseek.seek.systems.byte_prior import BytePrior, adapted, of_photographs
-from hideseek.seek.systems.byte_equations import row_solutions
 from hideseek.seek.systems.byte_rounding import exact_solutions
 from hideseek.seek.systems.byte_solutions import Array, Bytes, Solutions, expected_solutions
 
@@ -62,7 +62,9 @@ def decode_row(
     """
     weights, scale, shift = (each.astype(np.float32) for each in (weights, scale, shift))
     flat = np.ascontiguousarray(row, np.float32).reshape(len(row), -1)
-    found, off, halves = row_solutions(flat, weights, scale, shift, ROOM, known=known, masked=masked, tolerance=tolerance)
+    found, off, halves = row_solutions(
+        flat, weights, scale, shift, ROOM, known=known, masked=masked, tolerance=tolerance
+    )
     prior = of_photographs(len(row)) if prior is None else prior
     share, exact = float((found.counts > 0).mean()), False
     if known is None:
@@ -95,7 +97,7 @@ def _told_apart(
         priors = [adapted(prior, image) for image in likeliest.astype(np.float32)]
     colours, weights, counts = combine(kept.values, told, likelihoods, kept.counts, channels, COLOURS)
     believed = np.exp(colour_beliefs(colours, weights, counts, (height, width), priors))
-    images, belief = _answer(colours, np.nan_to_num(believed))
+    images, belief = _answer(colours, np.nan_to_num(believed), prior)
     return images.reshape(k, *shape), belief, count
 
 
@@ -117,14 +119,15 @@ def _near(found: Solutions, errors: Array, deviation: Array) -> tuple[_Kept, Arr
     counts = near.sum(1)
     places = np.argsort(size, axis=1, kind="stable")[:, : max(1, int(counts.max()))]
     size = np.take_along_axis(size, places, 1)
-    likelihoods = np.where(np.isfinite(size), -np.minimum(size, TIGHT) ** 2 / 2, -np.inf)
+    likelihoods = np.where(np.isfinite(size), -(np.minimum(size, TIGHT) ** 2) / 2, -np.inf)
     return _Kept(np.take_along_axis(found.values, places[:, :, None], 1), counts, places), likelihoods
 
 
-def _answer(colours: Floats, believed: Array) -> tuple[Floats, float]:
+def _answer(colours: Floats, believed: Array, prior: BytePrior) -> tuple[Floats, float]:
     """Give the likeliest solution of each pixel, k × c × pixels, or the mean where none has half of the belief."""
     best, place = believed.argmax(1), np.arange(len(believed))
     belief = believed[place, best]
     mean = np.einsum("pn,pnkc->pkc", believed, colours)
+    mean[belief == 0] = prior.mean  # no solution: all that is known is what pictures are like
     chosen = np.where((belief > 0.5)[:, None, None], colours[place, best], mean)
     return chosen.transpose(1, 2, 0).astype(np.float32), float(belief.mean())

@@ -38,6 +38,4 @@ def row_solutions(
         targets = np.stack([sign * values - beside[c] - offset[c] for sign in ((1, -1) if masked else (1,))])
         near = off + (HALF * np.abs(values) if halves else np.zeros(len(values)))
         found.append(byte_solutions(targets / scales[c], effective[c], near / scales[c], room))
-    names = ("values", "errors", "sides", "counts")
-    joined = [np.concatenate([getattr(each, name) for each in found]) for name in names]
-    return Solutions(*joined, lost=sum(each.lost for each in found)), off / scales, halves
+    return Solutions.together(found), off / scales, halves

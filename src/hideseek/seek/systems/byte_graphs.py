@@ -34,7 +34,9 @@ def channel_beliefs(
     pixels = height * width
     inside = grid(height, width)
     edges = [inside + channel * pixels for channel in range(channels)]
-    laws = [(np.array([prior.differences[c, c] ** 0.5 for prior in priors]), np.zeros(len(priors))) for c in range(channels)]
+    laws = [
+        (np.array([prior.differences[c, c] ** 0.5 for prior in priors]), np.zeros(len(priors))) for c in range(channels)
+    ]
     kinds = [np.full(len(inside), c) for c in range(channels)]
     places = np.arange(pixels)
     for one in range(channels):

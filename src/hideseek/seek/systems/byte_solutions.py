@@ -4,7 +4,9 @@ Sums of two bytes with the two least weights are sorted into narrow buckets once
 the rest of y is then looked up: 256^(k−2) lookups a pixel, instead of 256^(k−1) sums.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,17 @@ class Solutions:
     sides: NDArray[np.int8]  # pixels × room
     counts: NDArray[np.int64]  # pixels
     lost: int = 0
+
+    @classmethod
+    def together(cls, parts: Sequence["Solutions"]) -> "Solutions":
+        """Give the solutions of several channels, one after another, with the same room."""
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.errors for part in parts]),
+            np.concatenate([part.sides for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            sum(part.lost for part in parts),
+        )
 
     def some(self, chosen: NDArray[np.bool_]) -> "Solutions":
         """Give the solutions that are chosen, pixels × room, in less room."""
@@ -66,7 +79,7 @@ def byte_solutions(targets: Array, weights: Array, tolerance: Array, room: int) 
     return Solutions(values, errors, sides, counts, int(lost))
 
 
-def expected_solutions(weights: Array, tolerance: float, sides: int = 1) -> float:
+def expected_solutions(weights: NDArray[Any], tolerance: float, sides: int = 1) -> float:
     """Tell how many solutions a pixel has by chance: 256^k sums lie between 0 and 255 · Σ w.
 
     >>> round(expected_solutions(np.array([0.5, 0.3, 0.2]), 1e-5), 1)

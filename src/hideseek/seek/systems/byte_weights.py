@@ -7,13 +7,14 @@ a mask δ is the difference or the sum of the absolute values. Weights are float
 explain the row to the bit.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hideseek.chance.compiled import compiled
-from hideseek.seek.systems.byte_equations import Floats, row_solutions
+from hideseek.seek.systems.byte_equations import LOOSE, ROUNDING, Floats, row_solutions
 from hideseek.seek.systems.byte_rounding import SAMPLE, explained
 from hideseek.seek.systems.byte_solutions import Array
 
@@ -21,54 +22,82 @@ STEP = 4  # bytes that neighbours differ by at most, in every image
 SPREAD = 3.0  # bytes: the scale of differences, as a Cauchy law
 BIN = 4e-6  # of the histogram of votes, about the rounding of a difference in bytes
 PEAKS = 6  # that are looked at
-NEAR = 1.2e-5  # bytes that a difference may be off by
-FINE, REACH = 3e-8, 4e-7  # steps of a weight around what votes say, and how far
-BITS, CLIMBS = 4, 3  # last places that either weight is changed by, at once, and how often
-ROOM = 160  # solutions of a pixel, where weights are not exact yet
+NEAR, FITS = 1.2e-5, 3  # bytes that a difference may be off by; fits to those that are not
+FINE, REACH = 1e-8, 4e-7  # steps of a weight around what votes say, if float32 has them, and how far
+BITS, CLIMBS = 3, 3  # last places that a weight may be off by, since labels are rounded, too, and how often
+ROOM = 400  # solutions of a pixel, where weights are not exact yet
+PROMISING = 0.7  # of a few pixels are explained, before more are looked at
 CONFIRMED = 0.98  # of pixels that right weights explain to the bit
-ROUNDINGS = 4 * 2.0**-24
 
 
 @dataclass(frozen=True)
 class Split:
-    """Two weights, and the share of pixels that they explain to the bit."""
+    """Weights, and the share of pixels that they explain to the bit."""
 
-    weights: tuple[np.float32, np.float32]
+    weights: Floats
     explained: float
 
 
-def split_weight(
-    row: Floats,
-    total: float,
-    others: Floats,
-    scale: Floats,
-    shift: Floats,
-    *,
-    masked: bool,
-    between: tuple[float, float] | None = None,
-) -> Split:
-    """Give the weights of two images, which sum to `total`, beside `others`, whose weights are known.
+@dataclass(frozen=True)
+class Unknown:
+    """What is known of a row's weights: two of them sum to `total`, and the others."""
 
-    `between` is what is known of the lesser weight, if anything is.
+    total: float
+    others: tuple[np.float32, ...] = ()
+    between: tuple[float, float] | None = None
+    """Of the lesser of the two, if anything is known of it."""
+
+
+def split_weights(row: Floats, cases: Sequence[Unknown], scale: Floats, shift: Floats, *, masked: bool) -> Split:
+    """Give the weights of a row, c × h × w, of which one of several cases holds; those that explain the row best.
+
+    The peaks of all cases are tried in turn, the highest first, until one explains the row.
     """
-    low, high = (0.0, total / 2) if between is None else between
     differences = neighbour_differences(row, scale, masked)
-    votes = np.zeros(int((high - low) / BIN) + 2)
-    steps = _steps(len(others))
-    _vote(differences, steps, _commonness(steps), others.astype(np.float64), total, low, votes)
-    smooth = votes[:-1] + votes[1:]
-    best = Split((np.float32(total / 2), np.float32(total / 2)), 0.0)
-    for _ in range(PEAKS):
-        top = int(smooth.argmax())
-        weight = low + (top + 1) * BIN
-        for _ in range(3):
-            weight = _fitted(differences, steps, others.astype(np.float64), total, weight, NEAR)
-        found = _to_the_bit(row, weight, total, others, scale, shift, masked)
-        best = max(best, found, key=_explained)
+    peaks = [peak for case in cases for peak in _peaks(differences, case)]
+    best = Split(np.array([cases[0].total / 2] * 2 + [*cases[0].others], np.float32), 0.0)
+    for _, weight, case in sorted(peaks, key=lambda peak: -peak[0])[:PEAKS]:
+        near = _closer(differences, case, weight)
+        best = max(best, _to_the_bit(row, near, case, scale, shift, masked), key=_explained)
         if best.explained >= CONFIRMED:
             break
-        smooth[max(0, top - 3) : top + 4] = 0
     return best
+
+
+def _peaks(differences: Array, case: Unknown) -> Iterator[tuple[float, float, Unknown]]:
+    """Give the weights that most differences vote for, with how far they stand out, in deviations of all votes."""
+    low, high = (0.0, case.total / 2) if case.between is None else case.between
+    votes = np.zeros(int((high - low) / BIN) + 2)
+    steps = _steps(len(case.others))
+    differences = _informative(differences, case)
+    _vote(differences, steps, _commonness(steps), np.array(case.others, np.float64), case.total, low, votes)
+    smooth = votes[:-1] + votes[1:]
+    middle, deviation = float(smooth.mean()), float(smooth.std()) + 1e-9
+    for _ in range(PEAKS):
+        top = int(smooth.argmax())
+        yield (float(smooth[top]) - middle) / deviation, low + (top + 1) * BIN, case
+        smooth[max(0, top - 3) : top + 4] = 0
+
+
+def _informative(differences: Array, case: Unknown) -> Array:
+    """Leave out the differences that tell nothing: both images differ alike there, by W d₁ + Σ_{j>2} w_j d_j.
+
+    They are many, where images are flat, and would all vote for the same wrong weights.
+    """
+    alike = _combinations(1 + len(case.others)) @ np.array([case.total, *case.others], np.float64)
+    alike.sort()
+    place = np.searchsorted(alike, differences).clip(1, len(alike) - 1)
+    nearest = np.minimum(np.abs(differences - alike[place - 1]), np.abs(differences - alike[place]))
+    told: Array = differences[nearest > NEAR]
+    return told
+
+
+def _closer(differences: Array, case: Unknown, weight: float) -> float:
+    """Fit a weight to the differences that it explains."""
+    steps = _steps(len(case.others))
+    for _ in range(FITS):
+        weight = _fitted(differences, steps, np.array(case.others, np.float64), case.total, weight, NEAR)
+    return weight
 
 
 def neighbour_differences(row: Floats, scale: Floats, masked: bool) -> Array:
@@ -86,10 +115,14 @@ def neighbour_differences(row: Floats, scale: Floats, masked: bool) -> Array:
 
 def _steps(others: int) -> NDArray[np.int64]:
     """Give all small integers (d₁, d₂, …) with d₁ ≠ d₂."""
-    every = np.stack(np.meshgrid(*[np.arange(-STEP, STEP + 1)] * (2 + others), indexing="ij"), -1)
-    flat = every.reshape(-1, 2 + others)
-    chosen: NDArray[np.int64] = flat[flat[:, 0] != flat[:, 1]]
+    every = _combinations(2 + others)
+    chosen: NDArray[np.int64] = every[every[:, 0] != every[:, 1]]
     return chosen
+
+
+def _combinations(count: int) -> NDArray[np.int64]:
+    every = np.stack(np.meshgrid(*[np.arange(-STEP, STEP + 1)] * count, indexing="ij"), -1)
+    return every.reshape(-1, count)
 
 
 def _commonness(steps: NDArray[np.int64]) -> Array:
@@ -132,31 +165,39 @@ def _fitted(  # pragma: no cover (compiled)
     return weight + above / below if below > 0 else weight
 
 
-def _to_the_bit(
-    row: Floats, weight: float, total: float, others: Floats, scale: Floats, shift: Floats, masked: bool
-) -> Split:
+def _to_the_bit(row: Floats, weight: float, case: Unknown, scale: Floats, shift: Floats, masked: bool) -> Split:
     """Search for the two float32 that explain most pixels of a sample to the bit."""
     every = row.reshape(len(row), -1)
     sample = np.ascontiguousarray(every[:, :: max(1, every.size // SAMPLE)])
-    guess = np.array([weight, total - weight, *others])
-    slack = ROUNDINGS * max(1.0, float(np.abs(row).max()), float(np.abs(shift).max())) + 128 * REACH * float(scale.max())
-    found, _, _ = row_solutions(sample, guess.astype(np.float32), scale, shift, ROOM, masked=masked, tolerance=slack)
+    guess = np.array([weight, case.total - weight, *case.others], np.float32)
+    largest = max(1.0, float(np.abs(row).max()), float(np.abs(shift).max()))
+    slack = LOOSE * ROUNDING * largest + 128 * REACH * float(scale.max())
+    found, _, _ = row_solutions(sample, guess, scale, shift, ROOM, masked=masked, tolerance=slack)
 
     def split(one: np.float32, two: np.float32) -> Split:
-        weights = np.array([one, two, *others], np.float32)
-        return Split((one, two), explained(found, sample, weights, scale, shift))
+        weights = np.array([one, two, *case.others], np.float32)
+        return Split(weights, explained(found, sample, weights, scale, shift, PROMISING))
 
-    around = np.arange(weight - REACH, weight + REACH, FINE)
-    best = max((split(np.float32(one), np.float32(total - one)) for one in around), key=_explained)
-    for _ in range(CLIMBS):
+    best = Split(guess, 0.0)
+    pairs = ((one, two) for one in _outwards(weight) for two in _beside(np.float32(case.total - float(one))))
+    for one, two in pairs:
+        best = max(best, split(one, two), key=_explained)
         if best.explained >= CONFIRMED:
-            break
-        ones, twos = (_beside(each) for each in best.weights)
+            return best
+    for _ in range(CLIMBS):
+        ones, twos = (_beside(each) for each in best.weights[:2])
         better = max((split(one, two) for one in ones for two in twos), key=_explained)
         if better.explained <= best.explained:
             break
         best = better
     return best
+
+
+def _outwards(weight: float) -> list[np.float32]:
+    """Give the float32 around a weight, the nearest first; where they are dense, some of them."""
+    step = max(FINE, float(np.spacing(np.float32(weight))))
+    changes = step * np.arange(-int(REACH / step), int(REACH / step) + 1)
+    return [np.float32(weight + change) for change in sorted(changes, key=abs) if weight + change > 0]
 
 
 def _explained(split: Split) -> float:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hideseek.errors import BadInput
 from hideseek.seek.systems.byte_equations import Floats
-from hideseek.seek.systems.byte_weights import Split, split_weight
+from hideseek.seek.systems.byte_weights import Unknown, split_weights
 
 MOST = 1.001  # that weights may sum to: exact labels are right to 1e-7, rounded ones are not
 DECIMALS = (1, 2, 3)  # that labels may be rounded to
@@ -45,24 +45,21 @@ class LabelWeights:
         shown = np.sort(self.labels[number][self.labels[number] > 0])[::-1]
         if self.half == 0 and len(shown) == self.k:
             return RowWeights(shown)
+        if not (cases := self._cases(shown)):
+            return None
+        found = split_weights(row, cases, self.scale, self.shift, masked=self.masked)
+        return RowWeights(found.weights, from_row=True)
+
+    def _cases(self, shown: Floats) -> list[Unknown]:
+        """Give what a label leaves open, where that is how two weights share their sum."""
+        if self.k == 2 and self.half > 0 and len(shown) == 2:
+            least = float(shown[-1])
+            return [Unknown(1.0, between=(max(0.0, least - self.half), min(0.5, least + self.half)))]
         if self.k == 2:
-            known = self.half > 0 and len(shown) == 2
-            least = float(shown[-1]) if known else 0.25
-            between = (max(0.0, least - self.half), least + self.half) if known else None
-            return self._split(row, 1.0, np.empty(0, np.float32), between)
+            return [Unknown(1.0)]
         if self.half == 0 and len(shown) == self.k - 1:
-            tried = [(total, np.delete(shown, place)) for place, total in enumerate(shown)]
-            found = [(self._of(row, float(total), others), others) for total, others in tried]
-            best, others = max(found, key=lambda each: each[0].explained)
-            return RowWeights(np.array([*best.weights, *others], np.float32), from_row=True)
-        return None
-
-    def _split(self, row: Floats, total: float, others: Floats, between: tuple[float, float] | None) -> RowWeights:
-        found = self._of(row, total, others, between)
-        return RowWeights(np.array([*found.weights, *others], np.float32), from_row=True)
-
-    def _of(self, row: Floats, total: float, others: Floats, between: tuple[float, float] | None = None) -> Split:
-        return split_weight(row, total, others, self.scale, self.shift, masked=self.masked, between=between)
+            return [Unknown(float(total), tuple(np.delete(shown, place))) for place, total in enumerate(shown)]
+        return []
 
 
 def rounded_to(labels: NDArray[np.float32]) -> float:

@@ -1,4 +1,4 @@
-"""Belief propagation on a graph whose nodes have a few states each: which state is each node in?
+"""Belief propagation on a graph whose nodes have a few states each: how likely each state is.
 
 Sum-product: the message of p to q about its state y is Σ_x h(x) ψ(x, y), where h(x) is what p believes without what q
 told it. Messages go along every edge in turn, there and back, and are used at once (Pearl 1988; on graphs with loops
