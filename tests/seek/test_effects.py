@@ -84,6 +84,7 @@ EFFECTS = {
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
+    "unmask-public": Effect(InstaHide(k=4, k_private=2), ("recovered", "re-identified", "hit@1"), 1, {"rows": 20}),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

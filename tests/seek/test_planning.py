@@ -54,6 +54,7 @@ APPLIES = {  # to releases of eight rounds
     "average-search": ALL,
     "distinguish": ALL,
     "byte-decoding": {"mixup"},  # no public images, and three private ones at most
+    "unmask-public": {"instahide-cross"},
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,
 }
