@@ -55,8 +55,8 @@ def measured(k: int, count: int, rows: int, seed: int) -> dict[str, Any]:
     evidence = run(UnmaskPublic(rows=rows), replace(release, public=public), seeded(seed + 10))
     scores = {score.metric: score.values for score in judge(evidence, secret, seeded(seed + 20), METRICS).scores}
     images, found = evidence.claims
-    assert isinstance(images, Reconstruction)
-    assert isinstance(found, PublicImagesFound)
+    assert isinstance(images, Reconstruction)  # noqa: S101 (for the type checker)
+    assert isinstance(found, PublicImagesFound)  # noqa: S101
     hits = (found.candidates[:, :, None] == secret.public_sources[:rows, None]).any(2).float()
     return {
         **{name: float(values.nanmean()) for name, values in scores.items() if name in METRICS},

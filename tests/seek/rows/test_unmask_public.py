@@ -56,7 +56,9 @@ def test_where_nothing_is_exact_the_private_mixture_remains() -> None:
     images, public = claims(run(UnmaskPublic(exact=False, rows=20), release, seeded(3)))
     assert images.sure is not None
     assert not images.sure.any()
-    mixed = (secret.weights[:20, :2, None, None, None] * private.pixels(secret.sources[:20].flatten()).view(20, 2, 3, 32, 32)).sum(1)
+    mixed = (
+        secret.weights[:20, :2, None, None, None] * private.pixels(secret.sources[:20].flatten()).view(20, 2, 3, 32, 32)
+    ).sum(1)
     assert correlation(mixed, images.images[::2]).median() > 0.6
     assert shares(public, secret).mean() > 0.5
 

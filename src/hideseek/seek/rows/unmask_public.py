@@ -19,7 +19,6 @@ from hideseek.records import (
     Reason,
     Reconstruction,
     Refusal,
-    Samples,
     Task,
 )
 from hideseek.seek.refusals import check_rows, too_small, without_public
@@ -84,7 +83,9 @@ class UnmaskPublic(Attack[EncodedRelease]):
                 under = RowUnderMask(row, label[label > 0].numpy(), private, *constants(release.encoded), public)
                 if exact:
                     found = guessed.confirmed(number, under, chance)
-                answers.append(_subtracted(under, guessed.likeliest(number)) if found is None else _decoded(under, found, prior))
+                answers.append(
+                    _subtracted(under, guessed.likeliest(number)) if found is None else _decoded(under, found, prior)
+                )
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])
         places = torch.stack([answer.found.places[0] for answer in answers])

@@ -15,10 +15,10 @@ from hideseek.seek.signals.soft_signs import soft_signs
 from hideseek.seek.systems.byte_decoding import DecodedRow, decode_row
 from hideseek.seek.systems.byte_equations import row_solutions
 from hideseek.seek.systems.byte_prior import BytePrior
-from hideseek.seek.systems.split_votes import split_votes
 from hideseek.seek.systems.exact_sets import exact_set
 from hideseek.seek.systems.pair_votes import BIN
 from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, byte_steps, exact_pair, signed_pairs, support
+from hideseek.seek.systems.split_votes import split_votes
 
 EXPLAINED = 0.9  # of pixels have a solution in bytes, where weights are right
 PIXELS = 12  # of them all, every so many are looked at

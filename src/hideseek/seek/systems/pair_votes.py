@@ -18,6 +18,7 @@ def vote(  # pragma: no cover (compiled)
     first: Array, second: Array, channel: Integers, steps: Array, one: Array, two: Array, mass: float,
     table: NDArray[np.uint8], sample: int,
 ) -> tuple[int, int]:  # fmt: skip
+    """Let pairs vote for the weight of the first of two images; give the bin with most votes, and how many it has."""
     best, most, seen = 0, 0, 0
     last = int(mass / BIN)
     for i in range(len(one)):
@@ -53,6 +54,7 @@ def fitted(  # pragma: no cover (compiled)
     first: Array, second: Array, channel: Integers, steps: Array, one: Array, two: Array, mass: float,
     weight: float, reach: float, near: float,
 ) -> float:  # fmt: skip
+    """Fit the weight to the pairs that it explains, within `near` and `reach` of the weight, by least squares."""
     above, below = 0.0, 0.0
     for i in range(len(one)):
         apart = one[i] - two[i]
@@ -77,6 +79,7 @@ def count_exact(  # pragma: no cover (compiled)
     first: Array, second: Array, channel: Integers, steps: Array, differences: Array, weights: Array, near: float,
     clear: float, counts: Integers,
 ) -> None:  # fmt: skip
+    """Count the pairs that weights explain exactly, for every image that changes there by more than `clear`."""
     for i in range(len(first)):
         wanted = 0.0
         for j in range(len(weights)):

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from hideseek.seek.systems.pair_votes import BIN, Array, Integers, count_exact, fitted, vote
 
-
-
 NEAR = 4 * 2.0**-24  # of the largest value of a row: how far sums in float32 are off
 SURE = 12  # pairs that are explained exactly: of a billion wrong weights one has as many
 PEAK = 6  # votes in one bin, of a sample of pairs, for a weight to be looked at
