@@ -88,6 +88,10 @@ class Reason(StrEnum):
         "too-small-images",
         "SSIM compares images of {wanted}×{wanted} pixels or more; these are smaller.",
     )
+    UNUSABLE_VALUES = (
+        "unusable-values",
+        "all rows are the same, or their values are so large or so small that products of them are no numbers.",
+    )
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

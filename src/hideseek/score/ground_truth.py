@@ -112,10 +112,12 @@ def alike(
     pixels: Callable[[slice], Float[Tensor, "b c h w"]],
     count: int,
     secret: Secret,
+    *,
+    negatives: bool = False,
 ) -> Float[Tensor, "guesses count"]:
     """Give how like every guess is to each of `count` images, block by block.
 
-    |corr(x, x̂)|: a guess may be the negative of an image. Where signs are hidden, corr(|x|, |x̂|).
+    corr(x, x̂), or |corr(x, x̂)| where a negative is as good. Where signs are hidden, corr(|x|, |x̂|).
     In double precision and rounded to nine places, so that an image that is there twice is as like in both.
     """
     found = torch.empty(len(guesses), count)
@@ -124,7 +126,7 @@ def alike(
         rows = _unit(guesses[part].float().clamp(-HUGE, HUGE), secret.masked)
         for others in blocks(count, each, BLOCK // 4):
             likeness = (rows @ _unit(pixels(others), secret.masked).T).round(decimals=9)
-            found[part, others] = (likeness if secret.masked else likeness.abs()).float()
+            found[part, others] = (likeness.abs() if negatives and not secret.masked else likeness).float()
     return found
 
 
@@ -155,11 +157,18 @@ def raw_truth(private: Samples, places: Int[Tensor, " b"]) -> Float[Tensor, "b c
     return private.images[places].float() / (255.0 if private.images.dtype == torch.uint8 else 1.0)
 
 
-def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
+def fitted(
+    truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"], *, negatives: bool
+) -> Float[Tensor, "b c h w"]:
     """Give a x̂ + b with the a and b that make it most like the truth: the least squares fit, one for each image.
 
-    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]])).flatten()
+    A negative is no picture of an image, so a ≥ 0. With `negatives`, a may have either sign: under a mask of signs
+    images and their negatives give the same rows, and no attacker can tell which it was.
+
+    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]]), negatives=True).flatten()
     tensor([1., 3.])
+    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]]), negatives=False).flatten()
+    tensor([2., 2.])
     """
     x, y = truth.flatten(1).double(), guess.flatten(1).double()
     mean_x, mean_y = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
@@ -167,6 +176,7 @@ def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> 
     variance = centred.square().sum(1, keepdim=True)
     flat = variance <= (_ROUNDING * y).square().sum(1, keepdim=True)
     slope = torch.where(flat, 0.0, ((x - mean_x) * centred).sum(1, keepdim=True) / variance.clamp_min(1e-300))
+    slope = slope if negatives else slope.clamp_min(0)
     return (slope * centred + mean_x).float().reshape(truth.shape)
 
 

@@ -106,9 +106,10 @@ def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Sh
             panels = (
                 ("original", each.truth, True),
                 *(() if shared is None else (("shared", shared, release.shows_private),)),
-                ("recovered", each.guess, True),
+                ("guess, fitted", each.guess, True),
             )
-            shown.append(Shown(kind, "image", each.image, "correlation", each.likeness, "", panels))
+            metric = "|correlation|" if secret.masked else "correlation"
+            shown.append(Shown(kind, "image", each.image, metric, each.likeness, "", panels))
     return shown
 
 
@@ -122,6 +123,7 @@ def _metric(
 
 _SSIM = partial(similarity.ssim, data_range=1.0)
 _FIT = "once brightness and contrast are set to fit the ground truth"
+_NEGATIVES = "negatives count only under a mask of signs, where they give the same rows"
 _BESIDE = "{value} against {baseline} by {name}"
 
 METRICS = {
@@ -129,8 +131,10 @@ METRICS = {
     "psnr": _metric("peak signal-to-noise ratio of raw pixels in [0, 1], 100 dB at most", by_raw_pixels, psnr, "dB"),
     "ssim": _metric("structural similarity of raw pixels, windows of 7×7", by_raw_pixels, _SSIM),
     "ssim-gaussian": _metric("the same, Gaussian windows of 11×11", by_raw_pixels, partial(_SSIM, window="gaussian")),
-    "fitted-psnr": _metric(f"psnr {_FIT}", by_raw_pixels, psnr, "dB", fit=True),
-    "fitted-ssim": _metric(f"ssim {_FIT}", by_raw_pixels, _SSIM, finding=f"SSIM {_BESIDE}", fit=True),
+    "fitted-psnr": _metric(f"psnr {_FIT}; {_NEGATIVES}", by_raw_pixels, psnr, "dB", fit=True),
+    "fitted-ssim": _metric(
+        f"ssim {_FIT}; {_NEGATIVES}", by_raw_pixels, _SSIM, finding=f"fitted SSIM {_BESIDE}", fit=True
+    ),
     "correlation": _metric("Pearson's correlation of normalised pixels", by_pixels, similarity.correlation),
     "absolute-correlation": _metric(
         "the same of absolute values: signs need not be right",
@@ -144,8 +148,10 @@ METRICS = {
         True,
         "share",
         f"the share of guesses that are the private image: correlation {CORRELATION} and, in pictures, SSIM {SSIM} or"
-        f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them",
-        f"{{value}} of its guesses are the private image (correlation ≥ {CORRELATION}, SSIM ≥ {SSIM})",
+        f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them;"
+        f" {_NEGATIVES}",
+        f"{{value}} of its guesses count as recovered (correlation ≥ {CORRELATION} with the private image and fitted"
+        f" SSIM ≥ {SSIM}; {{baseline}} by {{name}})",
         chance=unrelated_pairs.by_chance,
     ),
     "recovered-of-sure": Metric(
@@ -165,8 +171,8 @@ METRICS = {
         "share",
         "the share of guesses that are more like their ground truth than like any other candidate of a gallery: the"
         " private images, and as many others",
-        "{value} of its guesses point to their image in a gallery of {images} private images and others ({baseline} by"
-        " {name})",
+        "{value} of its guesses are re-identified: they point to their image in a gallery of {images} private images"
+        " and others ({baseline} by {name})",
         chance=by_chance,
         test=beyond_class,
         needs=("candidates",),

@@ -114,12 +114,12 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     if not set(described) <= {"kind", *(part.name for part in dataclasses.fields(kind))}:
         raise ValueError(kind.name)
     for name, hint in ((part.name, _tensor_type(hints[part.name])) for part in dataclasses.fields(kind)):
+        if described.get(name, ...) is None and hint is not hints[name]:  # a tensor that may be missing, and is
+            values[name] = None
+            continue
         if not hasattr(hint, "dim_str"):  # no tensor
             if name in described:
                 values[name] = TypeAdapter(hint).validate_json(json.dumps(described[name]), strict=True)
-            continue
-        if hint is not hints[name] and described.get(name, ...) is None:  # a tensor that may be missing
-            values[name] = None
             continue
         tensor = values[name] = tensors[f"{number}.{name}"]
         if str(tensor.dtype).removeprefix("torch.") not in hint.dtypes:

