@@ -44,7 +44,7 @@ def test_private_images_of_single_rows_come_back_and_the_attacker_knows_which(k:
     assert images.sure is not None
     sure = images.sure[::2]
     assert sure.float().mean() > 0.5
-    assert (best[sure] > 0.99).all()
+    assert (best[sure] > 0.95).all()
     exact = shares(public, secret)[sure] == 1
     assert exact.all()
     weights = secret.weights[:20, 2:].sort(1, descending=True).values

@@ -4,7 +4,8 @@ import torch
 from hideseek.chance import seeded
 from hideseek.hide import InstaHide
 from hideseek.seek.signals.masked_beam import follow, roughness, start
-from hideseek.seek.signals.masked_pursuit import Found, MaskedPursuit
+from hideseek.seek.signals.masked_pursuit import MaskedPursuit
+from hideseek.seek.signals.public_sets import Found
 from hideseek.seek.signals.soft_signs import soft_signs
 from releases import photos
 
@@ -32,7 +33,7 @@ def test_weights_are_fitted_to_squares() -> None:
     private, public = photos("channel")
     release, secret = InstaHide(k=3, k_private=1).hide(private, public, seeded(1))
     rows = release.encoded.pixels().abs()
-    found = MaskedPursuit(rows, public).fit(rows, secret.public_sources, torch.empty(len(rows), 0))
+    found = MaskedPursuit(rows, public, 4, seeded(2)).fit(rows, secret.public_sources, torch.empty(len(rows), 0))
     truth = secret.weights[:, 1:]
     assert (found.weights - truth).abs().median() < 0.6 * (truth - truth.mean()).abs().median()
 
@@ -41,9 +42,9 @@ def test_a_beam_finds_more_than_squares_alone_and_no_set_twice() -> None:
     private, public = photos("channel")
     release, secret = InstaHide(k=4, k_private=2).hide(private, public, seeded(1))
     rows = release.encoded.pixels().abs()
-    pursuit = MaskedPursuit(rows, public)
+    pursuit = MaskedPursuit(rows, public, 4, seeded(2))
     alone = pursuit.first(rows, 2)[1]
-    beams = follow(pursuit, rows, start(pursuit, rows))
+    beams = follow(pursuit, rows, start(pursuit, rows, 6), 6)
 
     def hits(places: torch.Tensor) -> float:
         return float((places[:, :, None] == secret.public_sources[:, None]).any(2).float().mean())

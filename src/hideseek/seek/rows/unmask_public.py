@@ -5,7 +5,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -21,16 +20,16 @@ from hideseek.records import (
     Refusal,
     Task,
 )
-from hideseek.seek.refusals import check_rows, too_small, without_public
+from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.rows.byte_decoding import constants
 from hideseek.seek.run import check
-from hideseek.seek.signals.masked_beam import CHILDREN, STEPS, WIDTH
-from hideseek.seek.signals.masked_pursuit import SAMPLE, Found, MaskedPursuit
-from hideseek.seek.signals.soft_signs import soft_signs
-from hideseek.seek.systems.byte_prior import BytePrior, prior_of
-from hideseek.seek.systems.exact_unmasking import ExactSet, RowUnderMask
+from hideseek.seek.signals.masked_beam import CHILDREN, STEPS
+from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
+from hideseek.seek.systems.byte_prior import prior_of
 from hideseek.seek.systems.masked_guesses import PAIRS, MaskedGuesses
+from hideseek.seek.systems.row_under_mask import RowUnderMask
 from hideseek.seek.systems.signed_pairs import SAMPLE as VOTES
+from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
 from hideseek.seek.work import CALL, LOOKUP, TOUCH, attacked, largest
 
 BLOCK = 32  # rows that are searched together
@@ -58,11 +57,17 @@ class UnmaskPublic(Attack[EncodedRelease]):
 
     exact: bool = True
     """Look for exact weights and decode bytes; for images that come in bytes, with exact labels."""
+    guesses: int = 6
+    """Sets of public images that are kept for every row, the likeliest."""
+    tests: int = 10_000
+    """Candidates for the last of two public images that are tried by exact weights."""
     rows: int | None = None
     """Attack the first rows only."""
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
+        if min(self.guesses, self.tests) < 1:
+            raise BadInput(f"guesses and tests must be 1 or more, not {self.guesses} and {self.tests}.")
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         """Find sets of public images, confirm and decode; else subtract the likeliest."""
@@ -71,20 +76,21 @@ class UnmaskPublic(Attack[EncodedRelease]):
         assert public is not None  # noqa: S101 (`needs`)
         pixels = release.encoded.pixels(slice(self.rows)).abs()
         _check(pixels, release.encoded.labels)
-        pursuit = MaskedPursuit(release.encoded.pixels(slice(0, SAMPLE)).abs(), public)
+        sample = release.encoded.pixels(slice(0, SAMPLE)).abs()
+        pursuit = MaskedPursuit(sample, public, sum(release.scheme.images_per_row), chance)
         prior = prior_of(release.own if release.own is not None else public, public.shape[0])
         private, count = release.scheme.images_per_row
         exact = self.exact and _bytes(release)
-        answers: list[_Answer] = []
+        answers: list[UnmaskedRow] = []
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
-            guessed = MaskedGuesses.of(pursuit, pixels[part], count)
+            guessed = MaskedGuesses.of(pursuit, pixels[part], count, self.guesses, self.tests)
             for number, label in enumerate(release.encoded.labels[part]):
                 row, found = pixels[part][number], None
                 under = RowUnderMask(row, label[label > 0].numpy(), private, *constants(release.encoded), public)
                 if exact:
                     found = guessed.confirmed(number, under, chance)
                 answers.append(
-                    _subtracted(under, guessed.likeliest(number)) if found is None else _decoded(under, found, prior)
+                    subtracted(under, guessed.likeliest(number)) if found is None else decoded_row(under, found, prior)
                 )
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])
@@ -113,13 +119,15 @@ class UnmaskPublic(Attack[EncodedRelease]):
         refusal = without_public(release)
         if refusal is None and not release.scheme.masked:
             return Refusal(Reason.NOT_MASKED)
-        return refusal or too_small(release)
+        return refusal
 
     def work(self, task: Task) -> float:
         """Count six products for every guess of each further image, the fits of all that follow, and exact tests."""
         rows, count = attacked(self.rows, task), max(1, task.images_per_item - 2)
-        products = task.pixels * task.public * (1.0 + 6 * WIDTH * (count - 1)) + 0.2 * task.public * task.pixels * TOUCH
-        fits = WIDTH * CHILDREN * count * (count + 2) * STEPS * 20 * task.pixels * TOUCH
+        products = (
+            task.pixels * task.public * (1.0 + 6 * self.guesses * (count - 1)) + 0.2 * task.public * task.pixels * TOUCH
+        )
+        fits = self.guesses * CHILDREN * count * (count + 2) * STEPS * 20 * task.pixels * TOUCH
         tests = PAIRS * (4 * task.pixels * TOUCH + 9 * VOTES * LOOKUP) if self.exact else 0.0
         return rows * (products + fits + tests + CALLS * CALL)
 
@@ -129,32 +137,6 @@ class UnmaskPublic(Attack[EncodedRelease]):
             return self
         most = attacked(self.rows, task)
         return replace(self, rows=largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work))
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """The private images of a row, and the public ones."""
-
-    images: Float[Tensor, "private c h w"]
-    found: Found
-    confirmed: bool = False
-    sure: bool = False
-
-
-def _decoded(under: RowUnderMask, exact: ExactSet, prior: BytePrior) -> _Answer:
-    found = Found(torch.tensor([exact.places]), torch.from_numpy(exact.weights)[None].float())
-    decoded = under.decode(exact, prior)
-    if decoded is None:
-        return replace(_subtracted(under, found), confirmed=True)
-    pixels = decoded.images * under.scale[:, None, None] + under.shift[:, None, None]
-    return _Answer(torch.from_numpy(pixels.astype(np.float32)), found, confirmed=True, sure=decoded.sure)
-
-
-def _subtracted(under: RowUnderMask, found: Found) -> _Answer:
-    """Give what public images leave of a row, by the signs that they tell: the mixture of its private images."""
-    known = found.sum(under.public)
-    signs, _ = soft_signs(under.row[None], known)
-    return _Answer((signs * under.row - known).expand(under.count, -1, -1, -1), found)
 
 
 def _check(pixels: Tensor, labels: Tensor) -> None:

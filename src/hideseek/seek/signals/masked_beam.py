@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from hideseek.seek.signals.masked_pursuit import Found, MaskedPursuit, Pixels
+from hideseek.seek.signals.masked_pursuit import MaskedPursuit
+from hideseek.seek.signals.public_sets import Found, Pixels
 from hideseek.seek.signals.soft_signs import soft_signs
 
-WIDTH = 6  # guesses that are kept for every row
 CHILDREN = 8  # ways in which each of them may go on
 STEPS = 4  # of fitting their weights
 
@@ -37,7 +37,7 @@ class Beams:
         return Found(self.places[:, 0], self.weights[:, 0])
 
 
-def start(pursuit: MaskedPursuit, rows: Pixels, width: int = WIDTH) -> Beams:
+def start(pursuit: MaskedPursuit, rows: Pixels, width: int) -> Beams:
     """Guess one image of every row, by squares."""
     scores, places = pursuit.first(rows, width)
     width = places.shape[1]
@@ -46,7 +46,7 @@ def start(pursuit: MaskedPursuit, rows: Pixels, width: int = WIDTH) -> Beams:
     return _sorted(found, scores.flatten(), len(rows), width)
 
 
-def follow(pursuit: MaskedPursuit, rows: Pixels, beams: Beams, ranked: Ranked | None = None) -> Beams:
+def follow(pursuit: MaskedPursuit, rows: Pixels, beams: Beams, width: int, ranked: Ranked | None = None) -> Beams:
     """Add an image to every guess in a few ways, and keep the sets that leave the smoothest rest.
 
     `ranked` is what may follow, where that is known already.
@@ -55,7 +55,7 @@ def follow(pursuit: MaskedPursuit, rows: Pixels, beams: Beams, ranked: Ranked | 
     n, parents, children = places.shape
     before = beams.places[:, :, None].expand(-1, -1, children, -1)
     sets = torch.cat([before, places[..., None]], 3).view(n, parents * children, -1)
-    return select(pursuit, rows, sets, beams.weights.repeat_interleave(children, 1), WIDTH)
+    return select(pursuit, rows, sets, beams.weights.repeat_interleave(children, 1), width)
 
 
 def select(
@@ -77,9 +77,12 @@ def roughness(rows: Pixels, known: Pixels) -> Float[Tensor, " n"]:
     """Give the total variation of what a known part leaves of masked rows, with the signs that it tells.
 
     Photographs are smooth but for edges: a wrong public image leaves its own edges, and wrong signs, in the rest.
+    Numbers without neighbours have their size instead.
     """
     signs, _ = soft_signs(rows, known)
     rest = signs.sign() * rows - known
+    if min(rest.shape[2:]) == 1:
+        return rest.abs().flatten(1).mean(1)
     across, down = rest[..., 1:] - rest[..., :-1], rest[..., 1:, :] - rest[..., :-1, :]
     return across.abs().flatten(1).mean(1) + down.abs().flatten(1).mean(1)
 

@@ -8,45 +8,33 @@ whether an image p is in the rest, and each has errors of its own, so the square
 All are taken of what is white in them, and places count by the inverse of the local energy of the residual.
 """
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from hideseek.chance import Randomness
 from hideseek.records import Samples
 from hideseek.seek.signals.matched_filter import TINY, BestCandidates, Candidates
+from hideseek.seek.signals.public_sets import Found, Pixels, mixtures
 from hideseek.seek.signals.soft_signs import soft_signs
 from hideseek.seek.signals.whitening import CHUNK, Whitening
 
 SAMPLE = 4096  # rows and images that spectra are estimated from
+FEW, ADDED = 32, 1000  # rows that are too few for that, and mixtures of public images that are added to them
 STEPS = 6  # of Gauss and Newton, for the weights
 _WIDTH, _SHARE, _LEAST = 5, 0.5, 0.05  # of local energy: neighbourhood, share common to colours, share of the mean
 _START, _FARTHEST = 0.15, 0.1  # the first guess of a weight, and how far it is moved at once
 _SMALLEST, _LARGEST = 0.01, 1.0  # that a weight may be
 
-Pixels = Float[Tensor, "n c h w"]
-
-
-@dataclass(frozen=True)
-class Found:
-    """Images that may be in rows, with their weights: one set for each of `n` rows or guesses about a row."""
-
-    places: Int[Tensor, "n j"]
-    weights: Float[Tensor, "n j"]
-
-    def sum(self, public: Samples) -> Pixels:
-        """Give m, what was found, mixed."""
-        images = public.pixels(self.places.flatten()).view(*self.places.shape, *public.shape)
-        return (self.weights[:, :, None, None, None] * images).sum(1)
-
 
 class MaskedPursuit:
     """Searches masked rows for public images, given those that were found before."""
 
-    def __init__(self, rows: Pixels, public: Samples) -> None:
-        """Estimate the spectra of squares from rows, those of products from public images."""
+    def __init__(self, rows: Pixels, public: Samples, mixed: int, chance: Randomness) -> None:
+        """Estimate the spectra of squares from rows of `mixed` images, those of products from public images."""
+        if len(rows) < FEW:
+            rows = torch.cat([rows, mixtures(public, mixed, ADDED, chance)])
         squared = rows[:SAMPLE].square()
         self.public, self.mean = public, squared.mean(0)
         self.squares = _whitening(squared - self.mean)

@@ -1,154 +1,67 @@
-"""Confirming which public images are in a masked row, by exact weights, and decoding what they leave."""
+"""Finding which public images are in a masked row by exact weights, which confirm them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from numpy.typing import NDArray
+from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
-from hideseek.records import Samples
-from hideseek.seek.signals.masked_pursuit import Found
+from hideseek.seek.signals.public_sets import Found
 from hideseek.seek.signals.soft_signs import soft_signs
-from hideseek.seek.systems.byte_decoding import DecodedRow, decode_row
-from hideseek.seek.systems.byte_equations import row_solutions
-from hideseek.seek.systems.byte_prior import BytePrior
 from hideseek.seek.systems.exact_sets import exact_set
 from hideseek.seek.systems.pair_votes import BIN
-from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, byte_steps, exact_pair, signed_pairs, support
-from hideseek.seek.systems.split_votes import split_votes
+from hideseek.seek.systems.row_under_mask import ExactSet, Floats, RowUnderMask
+from hideseek.seek.systems.signed_pairs import SURE, exact_pair, support
 
-EXPLAINED = 0.9  # of pixels have a solution in bytes, where weights are right
-PIXELS = 12  # of them all, every so many are looked at
-ROOM = 8
-
-Floats = NDArray[np.float32]
+BLOCK = 256  # candidates whose pixels are in memory
 
 
-@dataclass(frozen=True)
-class ExactSet:
-    """Public images with exact weights, and how many pairs confirm each."""
+def exact_single(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> ExactSet | None:
+    """Find the one public image, whose weight is known."""
+    pairs, weights = under.pairs(), np.array([under.mass])
+    for place, image in zip(places.tolist(), _each(under, places), strict=True):
+        found = ExactSet([place], weights, support(pairs, pairs.of(image)[None], weights))
+        if under.confirmed(found):
+            return found
+    return None
 
-    places: list[int]
-    weights: NDArray[np.float64]
-    support: int
 
-
-@dataclass(frozen=True)
-class RowUnderMask:
-    """One row with what its label tells: the weights of its private images, or their sum where they are of one class.
-
-    `scale` and `shift` are the constants of bytes, for every channel.
-    """
-
-    row: Float[Tensor, "c h w"]
-    private: Floats
-    count: int  # of private images
-    scale: Floats
-    shift: Floats
-    public: Samples
-
-    @property
-    def mass(self) -> float:
-        """Give what the weights of public images sum to."""
-        return 1 - float(self.private.astype(np.float64).sum())
-
-    @property
-    def told(self) -> bool:
-        """Tell whether the label has the weight of every private image."""
-        return len(self.private) == self.count
-
-    def pairs(self) -> SignedPairs:
-        """Give the pairs of neighbours; with one weight for two images, they are taken to change alike."""
-        steps = byte_steps(self.private.astype(np.float64), self.scale.astype(np.float64))
-        return signed_pairs(self.row.numpy(), steps, float(self.scale.max()))
-
-    def images(self, places: list[int]) -> Floats:
-        """Give public images, flat."""
-        pixels: Floats = self.public.pixels(torch.tensor(places)).flatten(1).numpy()
-        return pixels
-
-    def known(self, found: ExactSet) -> NDArray[np.float64]:
-        """Give m, what public images are in the row."""
-        mixed: NDArray[np.float64] = found.weights @ self.images(found.places).astype(np.float64)
-        return mixed.reshape(self.row.shape)
-
-    def explained(self, found: ExactSet, weights: Floats) -> float:
-        """Give the share of pixels that have a solution in bytes, with these weights of private images; of a sample."""
-        flat = self.row.numpy().reshape(len(self.row), -1)[:, ::PIXELS]
-        known = self.known(found).reshape(len(self.row), -1)[:, ::PIXELS]
-        arguments = (np.ascontiguousarray(flat), weights, self.scale, self.shift, ROOM)
-        return float((row_solutions(*arguments, known=known, masked=True)[0].counts > 0).mean())
-
-    def confirmed(self, found: ExactSet) -> bool:
-        """Tell whether exact weights are right: chance explains few pairs, and few pixels."""
-        return found.support >= SURE and (not self.told or self.explained(found, self.private) > EXPLAINED)
-
-    def single(self, places: Int[Tensor, " candidates"]) -> ExactSet | None:
-        """Find the one public image, whose weight is known."""
-        pairs, weights = self.pairs(), np.array([self.mass])
-        for place, image in zip(places.tolist(), self.images(places.tolist()), strict=True):
-            found = ExactSet([place], weights, support(pairs, pairs.of(image)[None], weights))
-            if self.confirmed(found):
+def exact_two(
+    under: RowUnderMask, first: Int[Tensor, " candidates"], second: Int[Tensor, " candidates"]
+) -> ExactSet | None:
+    """Find two public images among likely pairs, the likeliest first."""
+    pairs, table = under.pairs(), np.zeros(int(1 / BIN) + 2, np.uint8)
+    ones = {place: pairs.of(under.images([place])[0]) for place in first.unique().tolist()}
+    for place, other, image in zip(first.tolist(), second.tolist(), _each(under, second), strict=True):
+        one, two = ones[place], pairs.of(image)
+        exact = exact_pair(pairs, one, two, under.mass, table)
+        if exact.support >= SURE:
+            found = ExactSet([place, other], np.array([exact.weight, under.mass - exact.weight]), exact.support)
+            if under.confirmed(found):
                 return found
-        return None
+    return None
 
-    def pair(self, first: Int[Tensor, " candidates"], second: Int[Tensor, " candidates"]) -> ExactSet | None:
-        """Find two public images among likely pairs, the likeliest first."""
-        pairs, table = self.pairs(), np.zeros(int(1 / BIN) + 2, np.uint8)
-        ones = {place: pairs.of(self.images([place])[0]) for place in first.unique().tolist()}
-        pixels = self.public.pixels(second).flatten(1).numpy()
-        for place, other, image in zip(first.tolist(), second.tolist(), pixels, strict=True):
-            one, two = ones[place], pairs.of(image)
-            exact = exact_pair(pairs, one, two, self.mass, table)
-            if exact.support >= SURE:
-                found = ExactSet([place, other], np.array([exact.weight, self.mass - exact.weight]), exact.support)
-                if self.confirmed(found):
-                    return found
-        return None
 
-    def several(self, guesses: Found, chance: Randomness) -> ExactSet | None:
-        """Find exact weights of three or more public images, near those of some guess."""
-        pairs = self.pairs()
-        known = guesses.sum(self.public)
-        row = self.row.abs()[None]
-        for guess, (places, weights) in enumerate(zip(guesses.places, guesses.weights.double(), strict=True)):
-            signs, _ = soft_signs(row, known[guess : guess + 1])
-            signed = (signs.sign() * row)[0]
-            rest = (signed - known[guess]).flatten().double().numpy()
-            start = (weights * (self.mass / weights.sum())).numpy()
-            differences = np.stack([pairs.of(image) for image in self.images(places.tolist())])
-            exact, sure = exact_set(
-                pairs, differences, start, self.mass, signed.flatten().double().numpy(), rest, chance
-            )
-            found = ExactSet(places.tolist(), exact, sure)
-            if self.confirmed(found):
-                return found
-        return None
+def exact_several(under: RowUnderMask, guesses: Found, chance: Randomness) -> ExactSet | None:
+    """Find exact weights of three or more public images, near those of some guess."""
+    pairs = under.pairs()
+    known = guesses.sum(under.public)
+    row = under.row.abs()[None]
+    for guess, (places, weights) in enumerate(zip(guesses.places, guesses.weights.double(), strict=True)):
+        signs, _ = soft_signs(row, known[guess : guess + 1])
+        signed = (signs.sign() * row)[0]
+        rest = (signed - known[guess]).flatten().double().numpy()
+        start = (weights * (under.mass / weights.sum())).numpy()
+        differences = np.stack([pairs.of(image) for image in under.images(places.tolist())])
+        exact, sure = exact_set(pairs, differences, start, under.mass, signed.flatten().double().numpy(), rest, chance)
+        found = ExactSet(places.tolist(), exact, sure)
+        if under.confirmed(found):
+            return found
+    return None
 
-    def weights(self, found: ExactSet) -> Floats | None:
-        """Give the weights of the private images: of two of one class, by votes of neighbours; None where none fit."""
-        if self.told:
-            return self.private
-        if self.count != 2 or len(self.private) != 1:
-            return None
-        known, total = torch.from_numpy(self.known(found)), float(self.private[0])
-        signs, _ = soft_signs(self.row.abs()[None], known[None].float())
-        rest = (signs[0].sign() * self.row.abs() - known).numpy() / self.scale.astype(np.float64)[:, None, None]
-        steps = np.concatenate([np.diff(rest, axis=axis).ravel() for axis in (1, 2)])
-        for weight in split_votes(steps, total):
-            both = np.array([total - weight, weight], np.float32)
-            if weight > 0 and self.explained(found, both) > EXPLAINED:
-                return both
-        return None
 
-    def decode(self, found: ExactSet, prior: BytePrior | None) -> DecodedRow | None:
-        """Decode the private images; None where their weights cannot be told."""
-        weights = self.weights(found)
-        if weights is None:
-            return None
-        return decode_row(
-            self.row.numpy(), weights, self.scale, self.shift, self.known(found), masked=True, prior=prior
-        )
+def _each(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> Iterator[Floats]:
+    """Give public images, flat, some at a time in memory: most rows are confirmed by the first."""
+    for some in places.split(BLOCK):
+        yield from under.images(some.tolist())

@@ -9,12 +9,13 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.seek.signals.masked_beam import CHILDREN, Beams, Ranked, follow, start, successors
-from hideseek.seek.signals.masked_pursuit import Found, MaskedPursuit
-from hideseek.seek.systems.exact_unmasking import ExactSet, RowUnderMask
+from hideseek.seek.signals.masked_pursuit import MaskedPursuit
+from hideseek.seek.signals.public_sets import Found
+from hideseek.seek.systems.exact_unmasking import exact_several, exact_single, exact_two
+from hideseek.seek.systems.row_under_mask import ExactSet, RowUnderMask
 
 SINGLES = 2000  # candidates for the one public image of a row
 PAIRS = 1500  # likeliest pairs of candidates for the two of a row, of all guesses of one of them
-SECONDS = 10_000  # candidates beside the likeliest of all: a search of the second image by exact weights alone
 SETS = 3  # guesses of three images or more that exact weights are sought for
 LEAST_MASS = 1e-3  # of public images in a row
 
@@ -28,16 +29,16 @@ class MaskedGuesses:
     sets: Beams
 
     @classmethod
-    def of(cls, pursuit: MaskedPursuit, rows: Float[Tensor, "n c h w"], count: int) -> Self:
-        """Search for so many public images."""
-        beams = start(pursuit, rows)
+    def of(cls, pursuit: MaskedPursuit, rows: Float[Tensor, "n c h w"], count: int, width: int, tests: int) -> Self:
+        """Search for so many public images, keep `width` guesses, and what `tests` exact tests may look at."""
+        beams = start(pursuit, rows, width)
         if count == 1:
-            scores, places = pursuit.first(rows, SINGLES)
+            scores, places = pursuit.first(rows, min(tests, SINGLES))
             return cls(beams, (scores[:, None], places[:, None]), beams)
         for _ in range(count - 2):
-            beams = follow(pursuit, rows, beams)
-        ranked = successors(pursuit, rows, beams, SECONDS if count == 2 else CHILDREN)
-        return cls(beams, ranked, follow(pursuit, rows, beams, ranked))
+            beams = follow(pursuit, rows, beams, width)
+        ranked = successors(pursuit, rows, beams, tests if count == 2 else CHILDREN)
+        return cls(beams, ranked, follow(pursuit, rows, beams, width, ranked))
 
     def likeliest(self, number: int, most: int = 1) -> Found:
         """Give the likeliest whole sets of one row."""
@@ -49,10 +50,10 @@ class MaskedGuesses:
             return None
         count = self.sets.places.shape[2]
         if count == 1:
-            return row.single(self.ranked[1][number, 0])
+            return exact_single(row, self.ranked[1][number, 0])
         if count == 2:
-            return row.pair(*self._pairs(number))
-        return row.several(self.likeliest(number, SETS), chance)
+            return exact_two(row, *self._pairs(number))
+        return exact_several(row, self.likeliest(number, SETS), chance)
 
     def _pairs(self, number: int) -> tuple[Int[Tensor, " m"], Int[Tensor, " m"]]:
         """Give pairs of images to be tried: the likeliest, then all that may go with the likeliest single image."""
