@@ -23,20 +23,17 @@ from hideseek.records import (
 from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.rows.byte_decoding import constants
 from hideseek.seek.run import check
-from hideseek.seek.signals.masked_beam import CHILDREN, STEPS
 from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
 from hideseek.seek.systems.byte_prior import prior_of
-from hideseek.seek.systems.masked_guesses import PAIRS, MaskedGuesses
+from hideseek.seek.systems.masked_guesses import MaskedGuesses
 from hideseek.seek.systems.row_under_mask import RowUnderMask
-from hideseek.seek.systems.signed_pairs import SAMPLE as VOTES
 from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
-from hideseek.seek.work import CALL, LOOKUP, TOUCH, attacked, largest
+from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
+from hideseek.seek.work import attacked, largest
 
-BLOCK = 32  # rows that are searched together
 LEAST_ROWS = 20  # that are worth attacking
 MOST = 1.05  # that labels may sum to: they may be rounded
 MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
-CALLS = 3000  # of libraries, for a row
 
 
 @dataclass(frozen=True)
@@ -122,14 +119,9 @@ class UnmaskPublic(Attack[EncodedRelease]):
         return refusal
 
     def work(self, task: Task) -> float:
-        """Count six products for every guess of each further image, the fits of all that follow, and exact tests."""
-        rows, count = attacked(self.rows, task), max(1, task.images_per_item - 2)
-        products = (
-            task.pixels * task.public * (1.0 + 6 * self.guesses * (count - 1)) + 0.2 * task.public * task.pixels * TOUCH
-        )
-        fits = self.guesses * CHILDREN * count * (count + 2) * STEPS * 20 * task.pixels * TOUCH
-        tests = PAIRS * (4 * task.pixels * TOUCH + 9 * VOTES * LOOKUP) if self.exact else 0.0
-        return rows * (products + fits + tests + CALLS * CALL)
+        """Count what is done once and for every row."""
+        each = a_row(task, self.guesses, self.tests, MOST_PRIVATE, exact=self.exact)
+        return once(task) + attacked(self.rows, task) * each
 
     def within(self, work: float, task: Task) -> Self:
         """Attack fewer rows."""

@@ -31,13 +31,13 @@ def exact_two(
     under: RowUnderMask, first: Int[Tensor, " candidates"], second: Int[Tensor, " candidates"]
 ) -> ExactSet | None:
     """Find two public images among likely pairs, the likeliest first."""
-    pairs, table = under.pairs(), np.zeros(int(1 / BIN) + 2, np.uint8)
+    pairs, mass, table = under.pairs(), under.mass, np.zeros(int(1 / BIN) + 2, np.uint8)
     ones = {place: pairs.of(under.images([place])[0]) for place in first.unique().tolist()}
     for place, other, image in zip(first.tolist(), second.tolist(), _each(under, second), strict=True):
         one, two = ones[place], pairs.of(image)
-        exact = exact_pair(pairs, one, two, under.mass, table)
+        exact = exact_pair(pairs, one, two, mass, table)
         if exact.support >= SURE:
-            found = ExactSet([place, other], np.array([exact.weight, under.mass - exact.weight]), exact.support)
+            found = ExactSet([place, other], np.array([exact.weight, mass - exact.weight]), exact.support)
             if under.confirmed(found):
                 return found
     return None
