@@ -26,7 +26,7 @@ from hideseek.seek.run import check
 from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
 from hideseek.seek.systems.byte_prior import prior_of
 from hideseek.seek.systems.masked_guesses import MaskedGuesses
-from hideseek.seek.systems.row_under_mask import RowUnderMask
+from hideseek.seek.systems.row_under_mask import ExactSet, RowUnderMask
 from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
 from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
 from hideseek.seek.work import attacked, largest
@@ -82,12 +82,11 @@ class UnmaskPublic(Attack[EncodedRelease]):
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
             guessed = MaskedGuesses.of(pursuit, pixels[part], count, self.guesses, self.tests)
             for number, label in enumerate(release.encoded.labels[part]):
-                row, found = pixels[part][number], None
-                under = RowUnderMask(row, label[label > 0].numpy(), private, *constants(release.encoded), public)
-                if exact:
-                    found = guessed.confirmed(number, under, chance)
+                told = label[label > 0].numpy()
+                under = RowUnderMask(pixels[part][number], told, private, *constants(release.encoded), public)
+                found = guessed.of_row(number, under, chance, exact=exact)
                 answers.append(
-                    subtracted(under, guessed.likeliest(number)) if found is None else decoded_row(under, found, prior)
+                    decoded_row(under, found, prior) if isinstance(found, ExactSet) else subtracted(under, found)
                 )
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])

@@ -1,54 +1,42 @@
 """Exact weights of three and more public images in a masked row, by random sample consensus around known guesses.
 
 As in `flat_pairs`, neighbours that are equal in the private images give linear equations of the weights that hold to
-the last bit. Under a mask the relative sign of two neighbours is taken from what is known of the row, and pairs are
-drawn where its rest changes least.
+the last bit. Weights that are nearly right (`robust_weights`) tell the signs of two neighbours, and which of them are
+likely to be equal: those that they explain best.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hideseek.chance import Randomness
 from hideseek.chance.compiled import compiled
 from hideseek.seek.systems.pair_votes import Array, Integers
+from hideseek.seek.systems.robust_weights import RobustFit
 from hideseek.seek.systems.signed_pairs import SignedPairs, support
 
 DRAWN_FROM = (80, 250)  # the smoothest pairs, from which guesses are drawn
 JUDGES = 600  # the smoothest pairs, which judge a guess
 TRIES = 30_000
-AROUND = 0.08  # how far a weight may be from the guess that is given
+AROUND = 0.02  # how far a weight may be from the one that is nearly right
 AGREE = 6  # judges that a guess needs to be looked at
 _ROUNDS = 4  # of fitting weights to the pairs that they explain
 _SOLVABLE = 1e-4  # least pivot of a system
 
 
 def exact_set(
-    pairs: SignedPairs,
-    differences: Array,
-    guess: Array,
-    mass: float,
-    row: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    chance: Randomness,
-    tries: int = TRIES,
+    pairs: SignedPairs, differences: Array, fit: RobustFit, mass: float, chance: Randomness, tries: int = TRIES
 ) -> tuple[Array, int]:
-    """Give the weights of images, j × pairs, which sum to `mass`, and their support.
-
-    `row` is the row with signs as far as they are known, and `rest` its rest, both flat.
-    """
-    values = row[pairs.first] - row[pairs.second]
-    changes = np.abs(rest[pairs.first] - rest[pairs.second])
-    order = np.argsort(changes)[:JUDGES]
-    given, seen = values[order], np.ascontiguousarray(differences[:, order].T)
+    """Give the weights of images, j × pairs, which sum to `mass`, and their support, from weights nearby."""
+    order = np.argsort(np.abs(fit.errors))[:JUDGES]
+    given, seen = fit.values[order], np.ascontiguousarray(differences[:, order].T)
     targets, reduced = given - mass * seen[:, -1], np.ascontiguousarray(seen[:, :-1] - seen[:, -1:])
-    best, most = guess, 0
+    best, most = fit.weights, 0
     for reach in DRAWN_FROM:
-        drawn = chance.integers(min(reach, len(order)), tries, len(guess) - 1).numpy()
-        weights, agreed = _consensus(targets, reduced, drawn, guess[:-1], mass, AROUND, 2 * pairs.near)
+        drawn = chance.integers(min(reach, len(order)), tries, len(best) - 1).numpy()
+        weights, agreed = _consensus(targets, reduced, drawn, fit.weights[:-1], mass, AROUND, 2 * pairs.near)
         if agreed > most:
             most, best = agreed, np.append(weights, mass - weights.sum())
     if most < AGREE:
-        return guess, 0
+        return best, 0
     for _ in range(_ROUNDS):
         best = _refined(pairs, differences, best, mass)
     return best, support(pairs, differences, best) if (best > 0).all() else 0

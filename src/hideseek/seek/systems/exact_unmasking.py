@@ -1,20 +1,37 @@
 """Finding which public images are in a masked row by exact weights, which confirm them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.seek.signals.public_sets import Found
-from hideseek.seek.signals.soft_signs import soft_signs
 from hideseek.seek.systems.exact_sets import exact_set
-from hideseek.seek.systems.pair_votes import BIN
+from hideseek.seek.systems.pair_votes import BIN, Array
+from hideseek.seek.systems.robust_weights import RobustFit, robust_weights
 from hideseek.seek.systems.row_under_mask import ExactSet, Floats, RowUnderMask
-from hideseek.seek.systems.signed_pairs import SURE, exact_pair, support
+from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, exact_pair, support
 
 BLOCK = 256  # candidates whose pixels are in memory
+
+
+@dataclass(frozen=True)
+class FittedSet:
+    """Public images, how neighbours differ in them, and weights that are nearly right."""
+
+    places: list[int]
+    pairs: SignedPairs
+    differences: Array
+    fit: RobustFit
+
+    @property
+    def found(self) -> Found:
+        """Give it as it is claimed where nothing is exact."""
+        return Found(torch.tensor([self.places]), torch.from_numpy(self.fit.weights)[None].float())
 
 
 def exact_single(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> ExactSet | None:
@@ -43,22 +60,24 @@ def exact_two(
     return None
 
 
-def exact_several(under: RowUnderMask, guesses: Found, chance: Randomness) -> ExactSet | None:
+def exact_several(under: RowUnderMask, fits: Sequence[FittedSet], chance: Randomness) -> ExactSet | None:
     """Find exact weights of three or more public images, near those of some guess."""
-    pairs = under.pairs()
-    known = guesses.sum(under.public)
-    row = under.row.abs()[None]
-    for guess, (places, weights) in enumerate(zip(guesses.places, guesses.weights.double(), strict=True)):
-        signs, _ = soft_signs(row, known[guess : guess + 1])
-        signed = (signs.sign() * row)[0]
-        rest = (signed - known[guess]).flatten().double().numpy()
-        start = (weights * (under.mass / weights.sum())).numpy()
-        differences = np.stack([pairs.of(image) for image in under.images(places.tolist())])
-        exact, sure = exact_set(pairs, differences, start, under.mass, signed.flatten().double().numpy(), rest, chance)
-        found = ExactSet(places.tolist(), exact, sure)
+    for each in fits:
+        exact, sure = exact_set(each.pairs, each.differences, each.fit, under.mass, chance)
+        found = ExactSet(each.places, exact, sure)
         if under.confirmed(found):
             return found
     return None
+
+
+def fitted_sets(under: RowUnderMask, guesses: Found) -> list[FittedSet]:
+    """Give weights of sets of public images that are nearly right, the set that leaves least first."""
+    pairs, fits = under.pairs(), list[FittedSet]()
+    for places, weights in zip(guesses.places.tolist(), guesses.weights.double(), strict=True):
+        differences = np.stack([pairs.of(image) for image in under.images(places)])
+        start = (weights * (under.mass / weights.sum())).numpy()
+        fits.append(FittedSet(places, pairs, differences, robust_weights(pairs, differences, start, under.mass)))
+    return sorted(fits, key=lambda each: each.fit.scale)
 
 
 def _each(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> Iterator[Floats]:

@@ -11,7 +11,7 @@ from hideseek.chance import Randomness
 from hideseek.seek.signals.masked_beam import CHILDREN, Beams, Ranked, follow, start, successors
 from hideseek.seek.signals.masked_pursuit import MaskedPursuit
 from hideseek.seek.signals.public_sets import Found
-from hideseek.seek.systems.exact_unmasking import exact_several, exact_single, exact_two
+from hideseek.seek.systems.exact_unmasking import exact_several, exact_single, exact_two, fitted_sets
 from hideseek.seek.systems.row_under_mask import ExactSet, RowUnderMask
 
 SINGLES = 2000  # candidates for the one public image of a row
@@ -40,20 +40,24 @@ class MaskedGuesses:
         ranked = successors(pursuit, rows, beams, tests if count == 2 else CHILDREN)
         return cls(beams, ranked, follow(pursuit, rows, beams, width, ranked))
 
-    def likeliest(self, number: int, most: int = 1) -> Found:
-        """Give the likeliest whole sets of one row."""
-        return Found(self.sets.places[number, :most], self.sets.weights[number, :most])
+    def of_row(self, number: int, row: RowUnderMask, chance: Randomness, *, exact: bool) -> ExactSet | Found:
+        """Look for exact weights in one row, if asked to; else give the likeliest set.
 
-    def confirmed(self, number: int, row: RowUnderMask, chance: Randomness) -> ExactSet | None:
-        """Look for exact weights in one row."""
-        if row.mass < LEAST_MASS or not len(row.private):
-            return None
-        count = self.sets.places.shape[2]
+        Where labels tell what weights sum to, sets are judged by what they leave of differences of neighbours.
+        """
+        whole = Found(self.sets.places[number], self.sets.weights[number])
+        if row.mass < LEAST_MASS or not len(row.private) or min(row.row.shape[1:]) == 1:
+            return Found(whole.places[:1], whole.weights[:1])
+        count = whole.places.shape[1]
         if count == 1:
-            return exact_single(row, self.ranked[1][number, 0])
-        if count == 2:
-            return exact_two(row, *self._pairs(number))
-        return exact_several(row, self.likeliest(number, SETS), chance)
+            found = exact_single(row, self.ranked[1][number, 0]) if exact else None
+            return found or Found(whole.places[:1], whole.weights[:1])
+        fits = fitted_sets(row, whole)
+        if exact:
+            found = exact_two(row, *self._pairs(number)) if count == 2 else exact_several(row, fits[:SETS], chance)
+            if found is not None:
+                return found
+        return fits[0].found
 
     def _pairs(self, number: int) -> tuple[Int[Tensor, " m"], Int[Tensor, " m"]]:
         """Give pairs of images to be tried: the likeliest, then all that may go with the likeliest single image."""
