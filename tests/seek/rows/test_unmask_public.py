@@ -8,6 +8,7 @@ from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
 from hideseek.records import EncodedRelease, Evidence, PublicImagesFound, Reason, Reconstruction, Refused, Samples
 from hideseek.records.mixing_secret import MixingSecret
+from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.similarity import correlation
@@ -63,6 +64,15 @@ def test_where_nothing_is_exact_the_private_mixture_remains() -> None:
     assert shares(public, secret).mean() > 0.5
 
 
+def test_a_set_of_three_with_a_wrong_one_is_corrected_and_confirmed() -> None:
+    _, release, secret = hidden(5)
+    evidence = run(UnmaskPublic(rows=20), release, seeded(3))
+    images, public = claims(evidence)
+    assert images.sure is not None
+    assert evidence.remarks["public images confirmed"] >= 0.2
+    assert (shares(public, secret)[images.sure[::2]] == 1).all()
+
+
 def test_without_labels_public_images_are_found_still() -> None:
     _, release, secret = hidden(4)
     bare = replace(release, encoded=replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=()))
@@ -79,12 +89,15 @@ def test_noise_confirms_nothing() -> None:
 
 
 def test_a_public_set_of_five_and_one_that_was_not_used_find_nothing_sure() -> None:
-    _, release, _ = hidden(4)
+    _, release, secret = hidden(4)
     assert release.public is not None
     _, others = photos("channel", public=800)
     for public in (release.public.take(slice(0, 5)), others.take(slice(400, None))):
         evidence = run(UnmaskPublic(rows=5), replace(release, public=public), seeded(3))
-        assert evidence.remarks["public images confirmed"] == 0
+        assert evidence.remarks["public images confirmed"] == evidence.remarks["confirmed"] == 0
+        images = replace(evidence, claims=evidence.claims[:1])
+        (recovered,) = judge(images, secret, seeded(4), ("recovered",)).scores
+        assert not recovered.values.any()
 
 
 def test_what_is_no_masked_row_with_known_public_images_is_refused() -> None:

@@ -13,6 +13,7 @@ from hideseek.seek.signals.masked_pursuit import MaskedPursuit
 from hideseek.seek.signals.public_sets import Found
 from hideseek.seek.systems.exact_unmasking import exact_several, exact_single, exact_two, fitted_sets
 from hideseek.seek.systems.row_under_mask import ExactSet, RowUnderMask
+from hideseek.seek.systems.set_repair import repaired
 
 SINGLES = 2000  # candidates for the one public image of a row
 PAIRS = 1500  # likeliest pairs of candidates for the two of a row, of all guesses of one of them
@@ -24,6 +25,7 @@ LEAST_MASS = 1e-3  # of public images in a row
 class MaskedGuesses:
     """Guesses for a block of rows: all images but the last, what may follow, and whole sets, the likeliest first."""
 
+    pursuit: MaskedPursuit
     before: Beams
     ranked: Ranked
     sets: Beams
@@ -34,11 +36,11 @@ class MaskedGuesses:
         beams = start(pursuit, rows, width)
         if count == 1:
             scores, places = pursuit.first(rows, min(tests, SINGLES))
-            return cls(beams, (scores[:, None], places[:, None]), beams)
+            return cls(pursuit, beams, (scores[:, None], places[:, None]), beams)
         for _ in range(count - 2):
             beams = follow(pursuit, rows, beams, width)
         ranked = successors(pursuit, rows, beams, tests if count == 2 else CHILDREN)
-        return cls(beams, ranked, follow(pursuit, rows, beams, width, ranked))
+        return cls(pursuit, beams, ranked, follow(pursuit, rows, beams, width, ranked))
 
     def of_row(self, number: int, row: RowUnderMask, chance: Randomness, *, exact: bool) -> ExactSet | Found:
         """Look for exact weights in one row, if asked to; else give the likeliest set.
@@ -53,6 +55,8 @@ class MaskedGuesses:
             found = exact_single(row, self.ranked[1][number, 0]) if exact else None
             return found or Found(whole.places[:1], whole.weights[:1])
         fits = fitted_sets(row, whole)
+        if count > 2:
+            fits = repaired(self.pursuit, row, fits)
         if exact:
             found = exact_two(row, *self._pairs(number)) if count == 2 else exact_several(row, fits[:SETS], chance)
             if found is not None:

@@ -5,6 +5,7 @@ errors that have a peak at zero and long tails. Iteratively reweighted least squ
 signs that fit best taken anew at each step, give weights ten times nearer than squares do.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,14 @@ class RobustFit:
         return float(np.median(np.abs(self.errors)))
 
 
-def robust_weights(pairs: SignedPairs, differences: Array, guess: Array, mass: float) -> RobustFit:
+def robust_weights(
+    pairs: SignedPairs, differences: Array, guess: Array, mass: float, scales: Sequence[float] = SCALES
+) -> RobustFit:
     """Fit the weights of images, j × pairs, which sum to `mass`, from a guess on."""
     near, far = pairs.one - pairs.two, pairs.one + pairs.two
     reduced = differences[:-1] - differences[-1:]
     weights = guess
-    for scale in SCALES:
+    for scale in scales:
         _, errors = _signed(near, far, weights @ differences)
         width = scale * np.median(np.abs(errors)) + _TINY
         trust = (1 / (1 + (errors / width) ** 2)) ** (1 if scale == 1 else 2)

@@ -6,6 +6,7 @@ from hideseek.seek.signals.matched_filter import KEPT
 from hideseek.seek.systems.byte_prior import IMAGES
 from hideseek.seek.systems.exact_sets import JUDGES, TRIES
 from hideseek.seek.systems.masked_guesses import SETS, SINGLES
+from hideseek.seek.systems.set_repair import CANDIDATES, SCREENED, SCREENING
 from hideseek.seek.systems.signed_pairs import SAMPLE
 from hideseek.seek.work import CALL, LOOKUP, TOUCH
 
@@ -32,7 +33,15 @@ def a_row(task: Task, guesses: int, tests: int, private: int, *, exact: bool) ->
     search = task.public * task.pixels * (1 + maps + 2 * 2 * MAPS * guesses * (count - 1))
     slopes = sum(images + 2 for images in range(2, count + 1))
     fits = guesses * (8 * STEPS + CHILDREN * STEPS * slopes) * 30 * task.pixels * TOUCH
-    return search + fits + CALLS * CALL + (_exact(task, count, tests) if exact else 0.0)
+    repair = _repair(task, count) if count > 2 else 0.0
+    return search + fits + repair + CALLS * CALL + (_exact(task, count, tests) if exact else 0.0)
+
+
+def _repair(task: Task, count: int) -> float:
+    """Count the search for what fits in the place of every image, and fits of all that may, about twice a row."""
+    search = 2 * 2 * MAPS * count * task.public * task.pixels
+    numbers = min(SCREENED, 2 * task.pixels)
+    return 2 * (search + count * CANDIDATES * len(SCREENING) * ((count + 4) * 4 * numbers * TOUCH + 10 * CALL))
 
 
 def _exact(task: Task, count: int, tests: int) -> float:
