@@ -12,8 +12,8 @@ from torch import Tensor
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Laplace, Mixup
-from hideseek.records import Attack, EncodedRelease, Samples
+from hideseek.hide import Coarse, InstaHide, Laplace, Mixup, RecipeEncoder
+from hideseek.records import Attack, EncodedRelease, LabelKind, RowType, Samples
 from hideseek.report.evidence_sheet import evidence_sheet
 from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.evidence_files import Found, write_evidence
@@ -37,14 +37,23 @@ PUBLIC = {name for name in (*ATTACKS, *VARIANTS) if "public" in name} | {"braver
 
 
 @cache
-def hidden(masked: bool, public: bool, count: int, side: int, rounds: int) -> EncodedRelease:
+def hidden(
+    masked: bool,
+    public: bool,
+    count: int,
+    side: int,
+    rounds: int,
+    labels: LabelKind = "exact",
+    rows: RowType = "float32",
+) -> EncodedRelease:
     """A release of a few images, with all that an attacker could be given."""
     private, others = patterns(count, side=side), patterns(40, side=side, seed=1)
     others = Samples(others.images, torch.empty(40, 0))
     kind = InstaHide if masked else Mixup
-    release, secret = kind(k=2, k_private=1 if public else 2).hide(
-        private, others if public else None, seeded(1), rounds
-    )
+    scheme: RecipeEncoder = kind(k=2, k_private=1 if public else 2)
+    if (labels, rows) != ("exact", "float32"):
+        scheme = Coarse(scheme, labels, rows)
+    release, secret = scheme.hide(private, others if public else None, seeded(1), rounds)
     return replace(secret.reveal(release, ("made_for", "sources", "weights")), own=others)
 
 
@@ -125,3 +134,10 @@ def test_noise_that_is_not_there(name: str, tmp_path: Path) -> None:
     """A scheme that says it adds noise, and rows that have none."""
     release = release_for(name)
     check_run(name, replace(release, scheme=Laplace(scale=1e-30)), tmp_path)
+
+
+@pytest.mark.parametrize(("labels", "rows"), [("rounded", "float16"), ("drawn", "int8"), ("drawn", "float32")])
+@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+def test_coarse(name: str, labels: LabelKind, rows: RowType, tmp_path: Path) -> None:
+    rounds = 8 if name == "distinguish" else 2
+    check_run(name, hidden(name in MASKED, name in PUBLIC, 8, 12, rounds, labels, rows), tmp_path)

@@ -17,9 +17,10 @@ from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import question_of
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.schemes import schemes
+from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS
+from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.records import MixingEncoder
 from hideseek.seek import ATTACKS
 
@@ -31,7 +32,7 @@ def run(arguments: Sequence[str]) -> None:
         say(*_overview().split("\n"))
         return
     chosen = schemes(names)
-    scheme: Any = next(iter(chosen.values())) if len(chosen) == 1 else Several()
+    scheme, shared = _single(chosen)
     about = inspect.cleandoc(Audit.__doc__ or "")
     summary, examples = about.partition("\n")[0], about.partition("Try:")[2]
     kind: Any = Audit[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
@@ -40,12 +41,18 @@ def run(arguments: Sequence[str]) -> None:
         f"hideseek audit {names}",
         rest,
         description=f"{summary} `hideseek audit --help` says how that is done.\n\nTry:{examples}",
-        default=Audit(scheme, Images(tyro.MISSING), Output(tyro.MISSING)),
+        default=Audit(scheme, Images(tyro.MISSING), Output(tyro.MISSING), shared=shared),
         config=(tyro.conf.OmitArgPrefixes,),
     )
     if not isinstance(asked.scheme, Several):
         chosen = dict.fromkeys(chosen, asked.scheme)
     perform(asked, chosen)
+
+
+def _single(chosen: Mapping[str, MixingEncoder]) -> tuple[Any, Shared]:
+    """Give a single scheme, whose parameters are options, and how exactly it is shared; or that there are several."""
+    first, *others = chosen.values()
+    return (Several(), Shared()) if others or not isinstance(first, RecipeEncoder) else apart(first)
 
 
 def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tyro.conf import FlagCreatePairsOff, arg
 
+from hideseek.cli.shared import Shared
 from hideseek.data.public import PublicKnown
 from hideseek.hide import Geometry
 from hideseek.records import MixingEncoder
@@ -117,3 +118,4 @@ class Audit(Generic[S]):
     attacking: Annotated[Attacking, arg(name="attack", help="")] = field(default_factory=Attacking)
     accuracies: Annotated[Accuracies, arg(name="accuracy", help="")] = field(default_factory=Accuracies)
     geometry: Annotated[Geometry, UNDESCRIBED] = field(default_factory=Geometry)
+    shared: Annotated[Shared, UNDESCRIBED] = field(default_factory=Shared)

@@ -34,6 +34,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
     attacks, budget = _attacks(asked.attacking.attacks), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
+    chosen = {name: asked.shared.of(scheme) for name, scheme in chosen.items()}  # type: ignore[arg-type]
     whole, unlabelled = _labelled(asked.images.data, asked)
     chance = _sampling(whole, asked.attacking.seed)
     private, rest = _sampled(whole, asked.images.sample, chance)

@@ -12,6 +12,7 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
 from hideseek.cli.images import public_images, training_images
+from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
 from hideseek.data.labels import NoLabels
 from hideseek.errors import BadInput, no_such
@@ -70,6 +71,7 @@ class Hide(Generic[S]):
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
     rounds: Annotated[int, arg(metavar="N")] = 1
     """Encode every image so many times; attackers see all rounds."""
+    shared: Annotated[Shared, arg(help="")] = field(default_factory=Shared)
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
     geometry: Annotated[Geometry, FlagCreatePairsOff, arg(help="")] = field(default_factory=Geometry)
     studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
@@ -102,7 +104,8 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     studies = asked.studies
     private = _private(asked)
     public = _public(asked, private)
-    encoder = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
+    moved = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
+    encoder = asked.shared.of(moved)
     chance = secure() if studies.seed is None else seeded(studies.seed)
     try:
         write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)

@@ -12,11 +12,13 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
+from hideseek.hide import RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
@@ -108,6 +110,9 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput("a release is hidden already: leave --scheme out, or name private images with --data.")
     if images.release is not None and (images.size or images.channels or images.normalise != "channel"):
         raise BadInput("a release has its size, channels and normalisation: leave these options out.")
+    if asked.shared != Shared() and not isinstance(scheme, RecipeEncoder):
+        given = "a release says itself how it is shared" if images.release else "nothing is shared without a scheme"
+        raise BadInput(f"{given}: leave out --labels and --rows, or name a --scheme.")
     if images.public is not None and not (isinstance(scheme, MixingEncoder) and scheme.mixes_public):
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
     if asked.out.is_dir() and not asked.out.is_symlink():
@@ -140,7 +145,7 @@ def _source(asked: Learn[Any]) -> Source[Any]:
     public = None
     if images.public is not None:
         public = public_images(images.public, samples, size=images.size, features=images.features)
-    return Reencoded(samples, scheme, public)
+    return Reencoded(samples, asked.shared.of(scheme), public)
 
 
 def _training(asked: Learn[Any], rows: int) -> Training:

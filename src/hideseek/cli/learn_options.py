@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from tyro.conf import FlagCreatePairsOff, arg
 
 from hideseek.cli.class_names import ClassNames
+from hideseek.cli.shared import Shared
 from hideseek.hide import ENCODERS
 from hideseek.learn import PrivateSGD
 from hideseek.models import MODELS
@@ -102,6 +103,7 @@ class Learn(Generic[S]):
     """The folder to write: the model, its metrics and a curve."""
     scheme: Annotated[S, UNDESCRIBED]
     images: Annotated[ImageOptions, UNDESCRIBED] = field(default_factory=ImageOptions)
+    shared: Annotated[Shared, UNDESCRIBED] = field(default_factory=Shared)
     training: Annotated[TrainingOptions, UNDESCRIBED] = field(default_factory=TrainingOptions)
     run: Annotated[RunOptions, UNDESCRIBED] = field(default_factory=RunOptions)
 

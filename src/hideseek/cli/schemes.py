@@ -5,13 +5,17 @@ import json
 from collections.abc import Mapping
 
 from hideseek.errors import BadInput, no_such
-from hideseek.hide import ENCODERS
+from hideseek.hide import ENCODERS, Coarse
 from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.records import MixingEncoder
+
+SHARED = ("labels", "rows")  # parameters of every scheme
 
 
 def schemes(text: str) -> dict[str, MixingEncoder]:
     """Read `NAME,NAME:key=value:key=value`; the report calls each by what was written.
+
+    Every scheme has the keys `labels` and `rows` too, which say how exactly these are shared.
 
     >>> schemes("mixup,singularized-mixup:tau=1e-4")["singularized-mixup:tau=1e-4"].tau
     0.0001
@@ -28,16 +32,20 @@ def _scheme(name: str, *settings: str) -> MixingEncoder:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
     fields = [field.name for field in dataclasses.fields(scheme)]  # type: ignore[arg-type] # encoders are dataclasses
-    given = {}
+    given: dict[str, object] = {}
+    shared: dict[str, object] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         key = key.replace("-", "_")
-        if key not in fields:
-            raise no_such(f"parameter of {name}", key, fields)
+        if key not in (*fields, *SHARED):
+            raise no_such(f"parameter of {name}", key, [*fields, *SHARED])
         if not equals:
             raise BadInput(f"write {name}:{key}=VALUE, not {name}:{key}.")
-        given[key] = _value(value)
-    return _checked(name, {**to_json(scheme), **given})
+        (given if key in fields else shared)[key] = _value(value)
+    described = {**to_json(scheme), **given}
+    if shared:
+        described = {**to_json(Coarse(scheme)), **shared, "scheme": described}
+    return _checked(name, described)
 
 
 def _value(text: str) -> object:

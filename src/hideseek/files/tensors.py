@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from hideseek.files.writing import new_file
 
 PIECE = 1 << 20
-_NAMES = {"float32": "F32", "uint8": "U8", "int64": "I64"}  # safetensors' names of the types that we write
+# safetensors' names of the types that we write
+_NAMES = {"float32": "F32", "float16": "F16", "uint8": "U8", "int8": "I8", "int64": "I64"}
 
 
 def content(array: NDArray[Any]) -> memoryview:

@@ -2,6 +2,7 @@
 
 from hideseek.hide.encoders.augmented import Augmented
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.coarse import Coarse
 from hideseek.hide.encoders.instahide import InstaHide, PairInstaHide
 from hideseek.hide.encoders.laplace import Laplace
 from hideseek.hide.encoders.mixup import Mixup
@@ -27,6 +28,7 @@ ENCODERS: dict[str, RecipeEncoder] = {
 __all__ = [
     "ENCODERS",
     "Augmented",
+    "Coarse",
     "Geometry",
     "InstaHide",
     "Laplace",

@@ -8,7 +8,7 @@ from hideseek.records.claims import Attribution, Claim, Links, Masks, PublicImag
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
-from hideseek.records.mixing_encoder import ImagesPerRow, MixingEncoder, RowNoise
+from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncoder, RowNoise, RowType
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
@@ -29,6 +29,7 @@ __all__ = [
     "Evidence",
     "ImagesPerRow",
     "Known",
+    "LabelKind",
     "Links",
     "Masks",
     "MixingEncoder",
@@ -40,6 +41,7 @@ __all__ = [
     "Refused",
     "Release",
     "RowNoise",
+    "RowType",
     "Samples",
     "Task",
 ]

@@ -37,6 +37,12 @@ class EncodedRelease(Release):
     made_for: Int[Tensor, " n"] | None = None  # the place of the image that a row was made for
 
     @property
+    def mixed_labels(self) -> Float[Tensor, "n classes"]:
+        """Give the labels as far as they show what is mixed: of n × 0 where one class of each row was drawn."""
+        labels = self.encoded.labels
+        return labels[:, :0] if self.scheme.label_kind == "drawn" else labels
+
+    @property
     def encoder(self) -> MixingEncoder:
         """Give the scheme."""
         return self.scheme

@@ -50,6 +50,7 @@ class ChangeKind(StrEnum):
 
     FEWER_ROUNDS = "fewer-rounds"
     MORE_NOISE = "more-noise"
+    COARSER = "coarser"
     OTHER_SCHEME = "other-scheme"
 
 

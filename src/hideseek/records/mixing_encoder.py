@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from hideseek.records.encoded_release import EncodedRelease
     from hideseek.records.mixing_secret import MixingSecret
     from hideseek.records.samples import Samples
+
+RowType = Literal["float32", "float16", "int8"]
+LabelKind = Literal["exact", "rounded", "drawn"]
 
 
 class ImagesPerRow(NamedTuple):
@@ -42,8 +45,25 @@ class MixingEncoder(Encoder):
     attacker can make encodings like it.
     """
 
-    exact: ClassVar[bool] = False
-    """Whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
+    @property
+    def exact(self) -> bool:
+        """Tell whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
+        return False
+
+    @property
+    def row_type(self) -> RowType:
+        """Tell how exactly rows are shared."""
+        return "float32"
+
+    @property
+    def row_step(self) -> float | None:
+        """Give the unit of rows in int8."""
+        return None
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """Tell how labels are shared: as they were mixed, rounded to a decimal, or one class drawn by its weight."""
+        return "exact"
 
     @property
     @abstractmethod

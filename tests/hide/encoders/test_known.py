@@ -2,7 +2,7 @@
 
 import pytest
 
-from hideseek.hide import Augmented, InstaHide, Laplace, Mixup, PairInstaHide, RecipeEncoder, SingularizedMixup
+from hideseek.hide import Augmented, Coarse, InstaHide, Laplace, Mixup, PairInstaHide, RecipeEncoder, SingularizedMixup
 from hideseek.records import Encoder
 
 INSTAHIDE = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
@@ -82,6 +82,25 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("breaks the linear system, not attacks that compare and fuse", LUO),
             QUERIES,
             LABELS,
+        ],
+    ),
+    (
+        Coarse(Mixup(), "drawn", "int8"),
+        1,
+        [
+            ("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"),
+            QUERIES,
+            ("one class of a row", "hideseek"),
+        ],
+    ),
+    (
+        Coarse(Mixup(), "rounded"),
+        1,
+        [
+            ("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"),
+            QUERIES,
+            LABELS,
+            ("weights to 1/20", "hideseek"),
         ],
     ),
     (Augmented(Laplace()), 1, [("averages out", f"{INSTAHIDE}, §5.2 b"), ("breaks the linear system", LUO)]),

@@ -4,7 +4,7 @@ import pytest
 
 import toys
 from hideseek.chance import seeded
-from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
+from hideseek.hide import ENCODERS, Augmented, Coarse, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
 from hideseek.hide.encoders.singularized_mixup import spread
 from hideseek.records import ChangeKind, Encoder, MixingEncoder
 
@@ -65,7 +65,19 @@ def test_stronger_settings_are_of_the_scheme_itself() -> None:
 
 @pytest.mark.parametrize("scheme", [Mixup(), InstaHide(), PairInstaHide(), Augmented(InstaHide())])
 def test_where_no_setting_hides_another_scheme_is_advised_with_its_cost(scheme: Encoder) -> None:
-    ((change, other, rounds),) = scheme.stronger(1)
+    (change, other, rounds), *less_exact = scheme.stronger(1)
     assert (change.kind, change.scheme, rounds) == (ChangeKind.OTHER_SCHEME, "singularized-mixup", 1)
     assert other == SingularizedMixup(tau=1e-4)
     assert "12.3 of 85.3 %" in change.cost
+    if not isinstance(scheme, Augmented):  # whose rows are no sums of bytes
+        assert isinstance(scheme, Mixup | InstaHide | PairInstaHide)
+        ((coarser, same, _),) = less_exact
+        assert (coarser.kind, coarser.before, coarser.after) == (ChangeKind.COARSER, 32, 8)
+        assert same == Coarse(scheme, "drawn", "int8")
+
+
+def test_what_is_shared_coarsely_is_not_advised_to_be() -> None:
+    kinds = [change.kind for change, _, _ in Coarse(InstaHide(), "drawn", "int8").stronger(1)]
+    assert kinds == [ChangeKind.OTHER_SCHEME]
+    (_, _, _), (change, finer, _) = Coarse(InstaHide(), "rounded").stronger(1)
+    assert (change.kind, finer) == (ChangeKind.COARSER, Coarse(InstaHide(), "drawn", "int8"))

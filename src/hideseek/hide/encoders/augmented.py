@@ -9,7 +9,18 @@ from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.instahide import InstaHide
 from hideseek.hide.mixing.geometry import Geometry
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Bound, Change, Effective, Encoder, ImagesPerRow, Known, Release, RowNoise, Samples
+from hideseek.records import (
+    Bound,
+    Change,
+    ChangeKind,
+    Effective,
+    Encoder,
+    ImagesPerRow,
+    Known,
+    Release,
+    RowNoise,
+    Samples,
+)
 from hideseek.records.secret import Secret
 
 
@@ -71,7 +82,8 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
         """Give those of the scheme, moved likewise where it is the same scheme."""
         for change, stronger in self.scheme.stronger_settings():
-            yield change, stronger if change.scheme else replace(self, scheme=stronger)
+            if change.kind is not ChangeKind.COARSER:  # which is done after moving, and helps against bytes
+                yield change, stronger if change.scheme else replace(self, scheme=stronger)
 
     def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
         """Measure what the scheme's parameters come to."""

@@ -45,7 +45,7 @@ QUERIES: Final = Known(
     "measured: studies/queries.py, studies/results/queries-cpu.md",
 )
 DECODED = 3  # private images of a row, at most, that byte-decoding gets back
-DECODING = "hideseek, byte-decoding; measured: studies/breaking/byte_decoding.py"
+DECODING = "hideseek, byte-decoding; measured: studies/breaking_instahide.py"
 BYTES = "measured: benchmarks/byte_solutions.py, benchmarks/results/byte_solutions.json"
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import BYTES, RecipeEncoder
+from hideseek.hide.encoders.coarse import coarser
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -24,7 +24,10 @@ USUAL = 4  # images in a row, the paper's number: more are meant as a defence
 class MaskedEncoder(RecipeEncoder):
     """What InstaHide and its variant have in common: the mask, and what is known of it."""
 
-    exact: ClassVar = True
+    @property
+    def exact(self) -> bool:
+        """Tell that rows are sums of the images, but for signs."""
+        return True
 
     @property
     def masked(self) -> bool:
@@ -70,8 +73,9 @@ class MaskedEncoder(RecipeEncoder):
         )
 
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
-        """Advise another scheme: no setting of this one hides."""
-        return instead()
+        """Advise another scheme: no setting of this one hides; and less exact numbers, which show less."""
+        yield from instead()
+        yield from coarser(self)
 
 
 @dataclass(frozen=True)

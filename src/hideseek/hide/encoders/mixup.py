@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.coarse import coarser
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -23,8 +23,6 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
     """
 
-    exact: ClassVar = True
-
     k: int = 2
     """How many images are mixed into a row."""
     k_private: int | None = None
@@ -38,6 +36,11 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
         if self.k < 2:
             raise BadInput(f"Mixup with k = {self.k} would share the images as they are: set k to 2 or more.")
         check_settings(self.k, self.k_private, self.largest, 0)
+
+    @property
+    def exact(self) -> bool:
+        """Tell that rows are sums of the images."""
+        return True
 
     @property
     def images_per_row(self) -> ImagesPerRow:
@@ -69,5 +72,6 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
             )
 
     def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
-        """Advise another scheme: no setting of this one hides."""
-        return instead()
+        """Advise another scheme: no setting of this one hides; and less exact numbers, which show less."""
+        yield from instead()
+        yield from coarser(self)

@@ -93,7 +93,7 @@ def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tu
     classes = len(about["classes"]) if isinstance(about["classes"], list) else about["classes"]
     private, public = scheme.images_per_row
     kinds = {
-        "images": (torch.float32, tuple(about["shape"])),
+        "images": (getattr(torch, scheme.row_type), tuple(about["shape"])),
         "labels": (torch.float32, (classes,)),
         "weights": (torch.float32, (private + public,)),
         "sources": (torch.int64, (private,)),
@@ -118,7 +118,9 @@ def checked_shard(
         raise BadInput(f"{path} does not hold images and labels of the shapes that release.json states.")
     for name, tensor in tensors.items():
         if tensor.dtype != wanted[name][0] or (tensor.is_floating_point() and not tensor.isfinite().all()):
-            raise BadInput(f"{path} holds numbers that are not finite 32-bit floats: do not use this release.")
+            raise BadInput(
+                f"{path} holds numbers that are not finite, or of another type than stated: do not use this release."
+            )
     labels = tensors["labels"]
     if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
         raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")

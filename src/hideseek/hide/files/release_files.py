@@ -31,6 +31,7 @@ from hideseek.hide.files.schemes import BadParameter, from_json, to_json
 from hideseek.hide.files.secret_files import SecretWriter
 from hideseek.hide.files.shards import shard_name, write_shards
 from hideseek.hide.mixing.checked_recipe import checked_recipe
+from hideseek.hide.mixing.precision import Precision
 from hideseek.progress import track
 from hideseek.records import EncodedRelease, Samples
 from hideseek.records.samples import describe_shape
@@ -98,6 +99,7 @@ def read_release(folder: Path) -> EncodedRelease:
         if not path.is_file() or path.stat().st_size < shard["rows"] * row_bytes:
             raise BadInput(f"{path} is damaged: get the release again from where it came.")
     whole = {name: torch.empty(about["rows"], *shape, dtype=dtype) for name, (dtype, shape) in wanted.items()}
+    whole["images"], precision = whole["images"].float(), Precision.of(scheme)
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
         path = folder / shard_name(number)
@@ -105,7 +107,7 @@ def read_release(folder: Path) -> EncodedRelease:
         check_given(path, tensors, about["rows"] // about.get("rounds", 1))
         stop = start + shard["rows"]
         for name, tensor in tensors.items():
-            whole[name][start:stop] = tensor
+            whole[name][start:stop] = precision.restored(tensor) if name == "images" else tensor
         start = stop
     encoded = Samples(
         whole["images"],

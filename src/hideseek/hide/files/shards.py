@@ -13,6 +13,7 @@ from hideseek.hide.files.release_checks import Revealed
 from hideseek.hide.files.secret_files import SecretWriter
 from hideseek.hide.mixing.blend import blender
 from hideseek.hide.mixing.follow import block_rows, follow
+from hideseek.hide.mixing.precision import Precision
 from hideseek.hide.mixing.recipe import Batch, Recipe
 from hideseek.progress import track
 from hideseek.records import Samples
@@ -49,11 +50,14 @@ def write_shards(
             batch = follow(part, private, public, chance, buffers[number % len(buffers)][: len(part)], blend)
             keeper.keep(start, batch)
             given: dict[str, torch.Tensor] = {name: getattr(part, name) for name in give_away}
-            written.append(writer.submit(_write_shard, folder / shard_name(number), batch, given))
+            written.append(writer.submit(_write_shard, folder / shard_name(number), batch, recipe.precision, given))
         return [shard.result() for shard in written]
 
 
-def _write_shard(path: Path, batch: Batch, given: dict[str, torch.Tensor]) -> dict[str, Any]:
-    tensors = {"images": batch.encoded.images, "labels": batch.encoded.labels, **given}
+def _write_shard(path: Path, batch: Batch, precision: Precision, given: dict[str, torch.Tensor]) -> dict[str, Any]:
+    images, labels = precision.stored(batch.encoded.images), batch.encoded.labels
+    tensors = {"images": images, "labels": labels, **given}
+    if images.dtype != torch.float32:  # the narrowest last, so that all begin at a multiple of their width
+        tensors = {"labels": labels, **given, "images": images}
     digest = write_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
     return {"rows": len(batch.encoded), "blake3": digest}

@@ -45,10 +45,11 @@ def follow(
             transforms[rows] = part.geometry.draw(part.weights.shape, (height, width), stream)
         moves = None if transforms is None else transforms[rows]
         blend_rows(images[rows], part, None if mask is None else mask[rows], moves)
+        recipe.precision.round_rows(images[rows], stream)
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))
-        labels = _mixed_labels(private, recipe)  # meanwhile
+        labels = recipe.precision.round_labels(_mixed_labels(private, recipe), chance)  # meanwhile
         for _ in blocks:
             pass
     encoded = Samples(images, labels, classes=private.classes, normalisation=private.normalisation)

@@ -1,7 +1,7 @@
 """A recipe says how every row of a release is made."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.geometry import Geometry
+from hideseek.hide.mixing.precision import Precision
 from hideseek.records import Samples
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Recipe:
     label_weights: Float[Tensor, "m k_private"] | None = None  # None: those of the private images
     noise: Noise | None = None
     geometry: Geometry | None = None
+    precision: Precision = field(default_factory=Precision)
 
     def __len__(self) -> int:
         return len(self.sources)

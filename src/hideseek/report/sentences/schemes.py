@@ -18,6 +18,7 @@ def bound(proved: Bound) -> str:
 CHANGES = {
     ChangeKind.FEWER_ROUNDS: "Fewer rounds: {after}{instead}",
     ChangeKind.MORE_NOISE: "More noise: {parameter} = {after}{instead}",
+    ChangeKind.COARSER: "Rows in {after} bits{instead}, and labels drawn by weight",
     ChangeKind.OTHER_SCHEME: "Another scheme: {scheme} with {parameter} = {after}",
 }
 

@@ -54,7 +54,7 @@ class ByteDecoding(Attack[EncodedRelease]):
         encoded = release.encoded.take(slice(self.rows))
         scale, shift = constants(release.encoded)
         masked, k = release.scheme.masked, release.scheme.images_per_row.private
-        labels = encoded.labels.numpy()
+        labels = release.mixed_labels[: self.rows].numpy()
         prior = prior_of(release.own if release.own is not None else release.public, encoded.shape[0])
         reader = LabelWeights(
             k, labels if labels.shape[1] else np.zeros((len(encoded), 1), np.float32), scale, shift, masked
@@ -80,14 +80,14 @@ class ByteDecoding(Attack[EncodedRelease]):
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse what is no exact sum of a few bytes with known constants."""
         private, public = release.scheme.images_per_row
+        if release.encoded.images.dtype != torch.float32 or release.scheme.row_type == "int8":
+            return Refusal(Reason.COARSE_ROWS)
         if not release.scheme.exact:
             return Refusal(Reason.NOT_EXACT)
         if public:
             return Refusal(Reason.UNKNOWN_PUBLIC_IMAGES, {"given": public})
         if release.encoded.normalisation.kind == "image":
             return Refusal(Reason.CONSTANTS_UNKNOWN)
-        if release.encoded.images.dtype != torch.float32:
-            return Refusal(Reason.COARSE_ROWS)
         if private > MOST_IMAGES:
             return Refusal(Reason.TOO_MANY_SOLUTIONS, {"images": private, "solutions": _solutions(release)})
         return too_small(release)

@@ -50,17 +50,18 @@ class MixupPublic(Attack[EncodedRelease]):
         encoded = release.encoded.take(slice(self.rows))
         white = Whitening.of(public)
         candidates = Candidates(public, lambda pixels: white(pixels).flatten(1))
-        rows = encoded.pixels()
+        rows, labels = encoded.pixels(), release.mixed_labels[: self.rows]
         found, weights = pursue(white(rows), candidates, count)
         confirmed = torch.zeros(len(rows), dtype=torch.bool)
         if self.exact:
-            mass = 1 - encoded.labels.sum(1).double() if encoded.labels.shape[1] else None  # of the public images
+            exact = labels.shape[1] > 0 and release.scheme.label_kind == "exact"
+            mass = 1 - labels.sum(1).double() if exact else None  # of the public images
             row_by_row = ExactRows(rows, mass, public, chance)
             confirmed = row_by_row.confirm(found, weights)
             doubted = (~confirmed).nonzero()[:, 0]
             if mass is not None and 0 < len(doubted) < (1 - WORTH) * len(rows):
                 row_by_row.repair(doubted, found, weights, confirmed, white, candidates)
-        private = encoded.labels.sum(1) if encoded.labels.shape[1] else (1 - weights.sum(1))
+        private = labels.sum(1) if labels.shape[1] else (1 - weights.sum(1))
         remains = remaining_of(rows, public, found, weights) / private.clamp_min(1e-3)[:, None, None, None]
         about = torch.arange(len(rows))
         return Evidence(

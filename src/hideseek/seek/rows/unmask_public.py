@@ -72,7 +72,8 @@ class UnmaskPublic(Attack[EncodedRelease]):
         public = release.public
         assert public is not None  # noqa: S101 (`needs`)
         pixels = release.encoded.pixels(slice(self.rows)).abs()
-        _check(pixels, release.encoded.labels)
+        labels = release.mixed_labels[: self.rows]
+        _check(pixels, labels)
         sample = release.encoded.pixels(slice(0, SAMPLE)).abs()
         pursuit = MaskedPursuit(sample, public, sum(release.scheme.images_per_row), chance)
         prior = prior_of(release.own if release.own is not None else public, public.shape[0])
@@ -81,7 +82,7 @@ class UnmaskPublic(Attack[EncodedRelease]):
         answers: list[UnmaskedRow] = []
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
             guessed = MaskedGuesses.of(pursuit, pixels[part], count, self.guesses, self.tests)
-            for number, label in enumerate(release.encoded.labels[part]):
+            for number, label in enumerate(labels[part]):
                 told = label[label > 0].numpy()
                 under = RowUnderMask(pixels[part][number], told, private, *constants(release.encoded), public)
                 found = guessed.of_row(number, under, chance, exact=exact)
@@ -139,7 +140,7 @@ def _check(pixels: Tensor, labels: Tensor) -> None:
 
 def _bytes(release: EncodedRelease) -> bool:
     """Tell whether rows are exact sums of a few bytes with known constants and weights."""
-    encoded = release.encoded
+    encoded, scheme = release.encoded, release.scheme
+    shared = scheme.label_kind == "exact" and scheme.row_type == "float32" and encoded.images.dtype == torch.float32
     known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
-    few = release.scheme.images_per_row.private <= MOST_PRIVATE
-    return release.scheme.exact and known and few and encoded.images.dtype == torch.float32
+    return scheme.exact and shared and known and scheme.images_per_row.private <= MOST_PRIVATE

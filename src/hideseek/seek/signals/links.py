@@ -64,7 +64,7 @@ class RowClasses:
     def of(cls, release: EncodedRelease) -> Self:
         """Read the labels of a release."""
         private = release.scheme.images_per_row.private
-        labels = release.encoded.labels.float().clamp_min(0)
+        labels = release.mixed_labels.float().clamp_min(0)
         if labels.shape[1] == 0:
             labels = labels.new_ones(len(labels), 1)
         there = (labels > 0).float()

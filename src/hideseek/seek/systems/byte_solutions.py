@@ -85,7 +85,7 @@ def expected_solutions(weights: NDArray[Any], tolerance: float, sides: int = 1) 
     >>> round(expected_solutions(np.array([0.5, 0.3, 0.2]), 1e-5), 1)
     1.3
     """
-    return float(sides * 2 * tolerance * LEVELS ** len(weights) / (255 * weights.sum()))
+    return float(sides * 2 * float(tolerance) * LEVELS ** len(weights) / (255 * float(weights.sum())))
 
 
 @compiled()
