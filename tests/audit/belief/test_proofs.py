@@ -59,7 +59,7 @@ def test_a_weak_case_has_the_rounds_that_are_audited_up_to_twenty(faces: Samples
     assert proof_size(Mixup(), asked).items == 40 * max(planted, 10)  # noise has ten rounds at least
 
 
-VERY_PATCHES = ("mixup-public", "braverman", "unmask-public")  # attacks that need them
+VERY_PATCHES = ("mixup-public", "braverman")  # attacks that need them
 CASES = [
     (attack, scheme)
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "singularized-mixup")

@@ -11,6 +11,7 @@ from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.rows.unmask_public import UnmaskPublic
+from hideseek.seek.signals.patches import cut
 from hideseek.similarity import correlation
 from releases import noise_like, photos
 
@@ -71,6 +72,21 @@ def test_a_set_of_three_with_a_wrong_one_is_corrected_and_confirmed() -> None:
     assert images.sure is not None
     assert evidence.remarks["public images confirmed"] >= 0.2
     assert (shares(public, secret)[images.sure[::2]] == 1).all()
+
+
+def test_patches_are_found_in_larger_images() -> None:
+    private, public = photos("channel")
+    size = (3, 24, 24)
+    release, secret = InstaHide(k=4, k_private=2).hide(
+        cut(private, size, seeded(2)), cut(public, size, seeded(1)), seeded(3)
+    )
+    evidence = run(UnmaskPublic(rows=20), replace(release, public=public), seeded(4))
+    images, found = claims(evidence)
+    assert found.larger
+    assert shares(found, secret).mean() > 0.3  # by chance 0.005
+    assert images.sure is not None
+    assert images.sure.float().mean() > 0.1
+    assert (shares(found, secret)[images.sure[::2]] == 1).all()
 
 
 def test_without_labels_public_images_are_found_still() -> None:

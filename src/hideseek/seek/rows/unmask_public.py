@@ -24,16 +24,16 @@ from hideseek.seek.refusals import check_rows, without_public
 from hideseek.seek.rows.byte_decoding import constants
 from hideseek.seek.run import check
 from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
+from hideseek.seek.signals.patches import cut
 from hideseek.seek.systems.byte_prior import prior_of
-from hideseek.seek.systems.masked_guesses import MaskedGuesses
-from hideseek.seek.systems.row_under_mask import ExactSet, RowUnderMask
+from hideseek.seek.systems.cut_candidates import LargeImages, row_guesses
+from hideseek.seek.systems.row_under_mask import MOST_PRIVATE, ExactSet, RowUnderMask, exact_bytes
 from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
 from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
 from hideseek.seek.work import attacked, largest
 
 LEAST_ROWS = 20  # that are worth attacking
 MOST = 1.05  # that labels may sum to: they may be rounded
-MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,22 @@ class UnmaskPublic(Attack[EncodedRelease]):
         labels = release.mixed_labels[: self.rows]
         _check(pixels, labels)
         sample = release.encoded.pixels(slice(0, SAMPLE)).abs()
-        pursuit = MaskedPursuit(sample, public, sum(release.scheme.images_per_row), chance)
+        larger = public.shape != release.encoded.shape
+        cuts = cut(public.take(slice(0, SAMPLE)), release.encoded.shape, chance) if larger else public
+        pursuit = MaskedPursuit(sample, cuts, sum(release.scheme.images_per_row), chance)
+        large = LargeImages.like(public) if larger else None
         prior = prior_of(release.own if release.own is not None else public, public.shape[0])
         private, count = release.scheme.images_per_row
-        exact = self.exact and _bytes(release)
+        exact = self.exact and exact_bytes(release)
         answers: list[UnmaskedRow] = []
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
-            guessed = MaskedGuesses.of(pursuit, pixels[part], count, self.guesses, self.tests)
-            for number, label in enumerate(labels[part]):
+            guessed = row_guesses(pursuit, large, pixels[part], count, self.guesses, self.tests)
+            for row, label, (guess, number, which) in zip(pixels[part], labels[part], guessed, strict=True):
                 told = label[label > 0].numpy()
-                under = RowUnderMask(pixels[part][number], told, private, *constants(release.encoded), public)
-                found = guessed.of_row(number, under, chance, exact=exact)
-                answers.append(
-                    decoded_row(under, found, prior) if isinstance(found, ExactSet) else subtracted(under, found)
-                )
+                under = RowUnderMask(row, told, private, *constants(release.encoded), guess.pursuit.public)
+                found = guess.of_row(number, under, chance, exact=exact)
+                answer = decoded_row(under, found, prior) if isinstance(found, ExactSet) else subtracted(under, found)
+                answers.append(answer if which is None else answer.named(which))
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])
         places = torch.stack([answer.found.places[0] for answer in answers])
@@ -102,7 +104,14 @@ class UnmaskPublic(Attack[EncodedRelease]):
                     "batches",
                     sure.repeat_interleave(private),
                 ),
-                PublicImagesFound(about, places.gather(1, order), weights.gather(1, order), len(public), complete=True),
+                PublicImagesFound(
+                    about,
+                    places.gather(1, order),
+                    weights.gather(1, order),
+                    len(public),
+                    complete=True,
+                    larger=larger,
+                ),
             ),
             {
                 "rows": len(pixels),
@@ -113,7 +122,7 @@ class UnmaskPublic(Attack[EncodedRelease]):
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse rows without public images or without a mask, and public images that are not those of the rows."""
-        refusal = without_public(release)
+        refusal = without_public(release, cut=True)
         if refusal is None and not release.scheme.masked:
             return Refusal(Reason.NOT_MASKED)
         return refusal
@@ -136,11 +145,3 @@ def _check(pixels: Tensor, labels: Tensor) -> None:
         raise BadInput("rows must be finite numbers.")
     if labels.numel() and not (labels.isfinite().all() and labels.min() >= 0 and labels.sum(1).max() <= MOST):
         raise BadInput("labels must be mixtures of classes: finite, not negative, with a sum of 1 at most.")
-
-
-def _bytes(release: EncodedRelease) -> bool:
-    """Tell whether rows are exact sums of a few bytes with known constants and weights."""
-    encoded, scheme = release.encoded, release.scheme
-    shared = scheme.label_kind == "exact" and scheme.row_type == "float32" and encoded.images.dtype == torch.float32
-    known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
-    return scheme.exact and shared and known and scheme.images_per_row.private <= MOST_PRIVATE

@@ -8,6 +8,9 @@ whether an image p is in the rest, and each has errors of its own, so the square
 All are taken of what is white in them, and places count by the inverse of the local energy of the residual.
 """
 
+from copy import copy
+from typing import Self
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -36,11 +39,21 @@ class MaskedPursuit:
         if len(rows) < FEW:
             rows = torch.cat([rows, mixtures(public, mixed, ADDED, chance)])
         squared = rows[:SAMPLE].square()
-        self.public, self.mean = public, squared.mean(0)
+        self.mean = squared.mean(0)
         self.squares = _whitening(squared - self.mean)
         sample = public.pixels(slice(0, SAMPLE))
         self.typical = sample.square().mean(0)
         self.plain = _whitening(sample - sample.mean(0))
+        self._compare(public)
+
+    def over(self, public: Samples) -> Self:
+        """Give a search of other public images, with the same spectra."""
+        other = copy(self)
+        other._compare(public)
+        return other
+
+    def _compare(self, public: Samples) -> None:
+        self.public = public
         self._squares = Candidates(public, lambda pixels: _each(self.squares, pixels.square() - self.typical))
         self._plain = Candidates(public, lambda pixels: _each(self.plain, pixels))
         self._pixels = Candidates(public, lambda pixels: pixels.flatten(1))

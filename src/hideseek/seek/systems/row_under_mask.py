@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hideseek.records import Samples
+from hideseek.records import EncodedRelease, Samples
 from hideseek.seek.signals.soft_signs import soft_signs
 from hideseek.seek.systems.byte_decoding import DecodedRow, decode_row
 from hideseek.seek.systems.byte_equations import row_solutions
@@ -19,6 +19,7 @@ from hideseek.seek.systems.split_votes import split_votes
 EXPLAINED = 0.9  # of pixels have a solution in bytes, where weights are right
 PIXELS = 12  # of them all, every so many are looked at
 ROOM = 8
+MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
 
 Floats = NDArray[np.float32]
 
@@ -106,3 +107,11 @@ class RowUnderMask:
         return decode_row(
             self.row.numpy(), weights, self.scale, self.shift, self.known(found), masked=True, prior=prior
         )
+
+
+def exact_bytes(release: EncodedRelease) -> bool:
+    """Tell whether rows are exact sums of a few bytes with known constants and weights."""
+    encoded, scheme = release.encoded, release.scheme
+    shared = scheme.label_kind == "exact" and scheme.row_type == "float32" and encoded.images.dtype == torch.float32
+    known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
+    return scheme.exact and shared and known and scheme.images_per_row.private <= MOST_PRIVATE

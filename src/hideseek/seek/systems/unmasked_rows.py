@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.seek.signals.public_sets import Found
@@ -21,6 +21,10 @@ class UnmaskedRow:
     found: Found
     confirmed: bool = False
     sure: bool = False
+
+    def named(self, which: Int[Tensor, " candidates"]) -> "UnmaskedRow":
+        """Give public images their numbers, where they were searched among some candidates."""
+        return replace(self, found=Found(which[self.found.places], self.found.weights))
 
 
 def decoded_row(under: RowUnderMask, exact: ExactSet, prior: BytePrior) -> UnmaskedRow:

@@ -1,9 +1,12 @@
 """What it takes to unmask a row: how its parts grow with the row, the public images and the settings."""
 
+from dataclasses import replace
+
 from hideseek.records import Task
 from hideseek.seek.signals.masked_beam import CHILDREN, STEPS
 from hideseek.seek.signals.matched_filter import KEPT
 from hideseek.seek.systems.byte_prior import IMAGES
+from hideseek.seek.systems.cut_candidates import CANDIDATES as PATCHES
 from hideseek.seek.systems.exact_sets import JUDGES, TRIES
 from hideseek.seek.systems.masked_guesses import SETS, SINGLES
 from hideseek.seek.systems.set_repair import CANDIDATES, SCREENED, SCREENING
@@ -33,8 +36,16 @@ def a_row(task: Task, guesses: int, tests: int, private: int, *, exact: bool) ->
     search = task.public * task.pixels * (1 + maps + 2 * 2 * MAPS * guesses * (count - 1))
     slopes = sum(images + 2 for images in range(2, count + 1))
     fits = guesses * (8 * STEPS + CHILDREN * STEPS * slopes) * 30 * task.pixels * TOUCH
+    if task.public_pixels:  # larger images: Fourier transforms for every image that is sought, then few candidates
+        return a_row(_among_few(task, count), guesses, tests, private, exact=exact) + (
+            count * task.public * 4.0 * TOUCH * task.public_pixels
+        )
     repair = _repair(task, count) if count > 2 else 0.0
     return search + fits + repair + CALLS * CALL + (_exact(task, count, tests) if exact else 0.0)
+
+
+def _among_few(task: Task, count: int) -> Task:
+    return replace(task, public=min(task.public, count * PATCHES), public_pixels=0)
 
 
 def _repair(task: Task, count: int) -> float:
