@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tyro
-from breaking import byte_decoding, what_helps
+from breaking import byte_decoding, unmask_public, what_helps
 from breaking.tables import Plot, Target, targets
 from ledger import HERE, Ledger, Study, Trial, chosen
 
 TITLE = "Breaking InstaHide and Mixup"
-PARTS = (byte_decoding, what_helps)
-TARGETS: tuple[Target, ...] = byte_decoding.TARGETS
-PLOTS: tuple[Plot, ...] = (what_helps.PLOT,)
+PARTS = (byte_decoding, unmask_public, what_helps)
+TARGETS: tuple[Target, ...] = (*byte_decoding.TARGETS, *unmask_public.TARGETS)
+PLOTS: tuple[Plot, ...] = (*unmask_public.PLOTS, what_helps.PLOT)
 ABOUT = """Private images: CIFAR-10 from 20,000 on; public ones: 32 × 32 patches of Tiny-ImageNet; c1 = 0.65,
 c2 = 0.3; means over the seeds 0, 1 and 2 (± the deviation, or the range) where there is more than one. *recovered*:
 correlation at least 0.9 and SSIM at least 0.8 with the truth, and its fine detail right. Two cores, no GPU. Every

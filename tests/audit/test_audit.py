@@ -280,7 +280,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     question = asked(faces, attacks=dict(ATTACKS), own=photos(faces), budget=20.0)
     plan = make_plan(question)
     refused = {key.attack for key in plan.refused}
-    assert refused == {"mixup-public", "braverman", "demask", "public-search", "distinguish"}
+    assert refused == {"mixup-public", "braverman", "demask", "public-search", "distinguish", "unmask-public"}
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}

@@ -90,6 +90,7 @@ EFFECTS = {
     "chen": Effect(InstaHide(k=2), ("absolute-correlation", "auc"), 8, images="gaussian"),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
     "generator": Effect(InstaHide(k=2), ("wrong-signs",), 2, {"seeds": 1 << 12}, masks=1234),
+    "unmask-public": Effect(InstaHide(k=4, k_private=2), ("recovered", "re-identified", "hit@1"), 1, {"rows": 20}),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

@@ -55,6 +55,7 @@ APPLIES = {  # to releases of eight rounds
     "distinguish": ALL,
     "chen": set(),  # too few pixels, and no Gaussian ones
     "byte-decoding": {"mixup"},  # no public images, and three private ones at most
+    "unmask-public": {"instahide-cross"},
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,
 }

@@ -21,6 +21,7 @@ from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
+from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
@@ -39,6 +40,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     "chen": Chen(),
     # hideseek
     "byte-decoding": ByteDecoding(),
+    "unmask-public": UnmaskPublic(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),

@@ -64,7 +64,7 @@ CASES = [
     (attack, scheme)
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "singularized-mixup")
     for attack in ATTACKS
-    if (scheme == "instahide-cross") == (attack in ("braverman", "public-search", "demask"))
+    if (scheme == "instahide-cross") == (attack in ("braverman", "public-search", "demask", "unmask-public"))
     and (scheme == "mixup-cross") == (attack == "mixup-public")
     and (attack != "byte-decoding" or scheme == "mixup")  # noise is no byte
 ]

@@ -10,15 +10,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.chance import Randomness
-from hideseek.progress import track
 from hideseek.records import EncodedRelease, Samples, Task
-from hideseek.seek.signals.matched_filter import BestCandidates, Candidates, nearest
+from hideseek.seek.signals.anywhere import anywhere
+from hideseek.seek.signals.matched_filter import Candidates, nearest
 from hideseek.seek.signals.public_similarity import PublicSimilarity, Ranking
 from hideseek.seek.signals.whitening import CHUNK, Whitening, squares
 from hideseek.seek.work import TOUCH
 
 SAMPLE = 2048  # rows that mean and spectrum are estimated from; their order is random
-BLOCK = 512  # large images whose every place is tried together
 
 Pixels = Float[Tensor, "n c h w"]
 
@@ -44,34 +43,22 @@ class WhiteSearch:
 
     def __call__(self, images: Pixels) -> Float[Tensor, "n pixels"]:
         """Give what is compared, of length one."""
-        return functional.normalize(self.white(self.of(images) - self.mean).flatten(1))
+        return functional.normalize(self.maps(images).flatten(1))
+
+    def maps(self, images: Pixels) -> Pixels:
+        """Give what is white in images, in its places."""
+        return self.white(self.of(images) - self.mean)
 
     def search(self, rows: Pixels, images: Samples, count: int) -> tuple[Float[Tensor, "n m"], Int[Tensor, "n m"]]:
         """Give the images that are most alike to each row; where images are larger, at the place that suits best."""
         queries = torch.cat([self(part) for part in rows.split(CHUNK)])
         if images.shape == tuple(rows.shape[1:]):
             return nearest(queries, Candidates(images, self), count)
-        return self._anywhere(queries.view_as(rows), images, count)
-
-    def _anywhere(self, queries: Pixels, images: Samples, count: int) -> tuple[Tensor, Tensor]:
-        """Try every place of larger images, by the Fourier transform: normalised cross-correlation of white maps."""
         large = WhiteSearch.like(images, self.of)
-        height, width = queries.shape[2:]
-        _, whole_height, whole_width = images.shape
-        places = slice(whole_height - height + 1), slice(whole_width - width + 1)  # that need no wrapping around
-        best = BestCandidates(len(queries), min(count, len(images)), queries.device)
-        spectra = torch.fft.rfft2(queries, s=(whole_height, whole_width)).conj()
-        for start in track(range(0, len(images), BLOCK), "searching"):
-            pixels = images.pixels(slice(start, start + BLOCK))
-            maps = large.white(self.of(pixels) - large.mean)
-            power = functional.avg_pool2d(maps.square().sum(1, keepdim=True), (height, width), stride=1)[:, 0]
-            length = (power * height * width).sqrt().clamp_min(1e-12)
-            transformed = torch.fft.rfft2(maps)
-            for row, spectrum in enumerate(spectra):
-                fits = torch.fft.irfft2((transformed * spectrum).sum(1), s=(whole_height, whole_width))
-                likeness = (fits[:, places[0], places[1]] / length).flatten(1).max(1).values
-                best.take(slice(row, row + 1), likeness[None], start)
-        return best.scores, best.places
+        found = anywhere(
+            queries.view_as(rows), images, lambda pixels: large.white(large.of(pixels) - large.mean), count
+        )
+        return found.scores, found.images
 
 
 @dataclass(frozen=True)

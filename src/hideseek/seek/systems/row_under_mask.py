@@ -1,0 +1,117 @@
+"""One masked row with what its label tells: whether exact weights of public images are right, and what they leave."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hideseek.records import EncodedRelease, Samples
+from hideseek.seek.signals.soft_signs import soft_signs
+from hideseek.seek.systems.byte_decoding import DecodedRow, decode_row
+from hideseek.seek.systems.byte_equations import row_solutions
+from hideseek.seek.systems.byte_prior import BytePrior
+from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, byte_steps, signed_pairs
+from hideseek.seek.systems.split_votes import split_votes
+
+EXPLAINED = 0.9  # of pixels have a solution in bytes, where weights are right
+PIXELS = 12  # of them all, every so many are looked at
+ROOM = 8
+MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ExactSet:
+    """Public images with exact weights, and how many pairs confirm each."""
+
+    places: list[int]
+    weights: NDArray[np.float64]
+    support: int
+
+
+@dataclass(frozen=True)
+class RowUnderMask:
+    """One row with what its label tells: the weights of its private images, or their sum where they are of one class.
+
+    `scale` and `shift` are the constants of bytes, for every channel.
+    """
+
+    row: Float[Tensor, "c h w"]
+    private: Floats
+    count: int  # of private images
+    scale: Floats
+    shift: Floats
+    public: Samples
+
+    @property
+    def mass(self) -> float:
+        """Give what the weights of public images sum to."""
+        return 1 - float(self.private.astype(np.float64).sum())
+
+    @property
+    def told(self) -> bool:
+        """Tell whether the label has the weight of every private image."""
+        return len(self.private) == self.count
+
+    def pairs(self) -> SignedPairs:
+        """Give the pairs of neighbours; with one weight for two images, they are taken to change alike."""
+        steps = byte_steps(self.private.astype(np.float64), self.scale.astype(np.float64))
+        return signed_pairs(self.row.numpy(), steps, float(self.scale.max()))
+
+    def images(self, places: list[int]) -> Floats:
+        """Give public images, flat."""
+        pixels: Floats = self.public.pixels(torch.tensor(places)).flatten(1).numpy()
+        return pixels
+
+    def known(self, found: ExactSet) -> NDArray[np.float64]:
+        """Give m, what public images are in the row."""
+        mixed: NDArray[np.float64] = found.weights @ self.images(found.places).astype(np.float64)
+        return mixed.reshape(self.row.shape)
+
+    def explained(self, found: ExactSet, weights: Floats) -> float:
+        """Give the share of pixels that have a solution in bytes, with these weights of private images; of a sample."""
+        flat = self.row.numpy().reshape(len(self.row), -1)[:, ::PIXELS]
+        known = self.known(found).reshape(len(self.row), -1)[:, ::PIXELS]
+        arguments = (np.ascontiguousarray(flat), weights, self.scale, self.shift, ROOM)
+        return float((row_solutions(*arguments, known=known, masked=True)[0].counts > 0).mean())
+
+    def confirmed(self, found: ExactSet) -> bool:
+        """Tell whether exact weights are right: chance explains few pairs, and few pixels."""
+        return found.support >= SURE and (not self.told or self.explained(found, self.private) > EXPLAINED)
+
+    def weights(self, found: ExactSet) -> Floats | None:
+        """Give the weights of the private images: of two of one class, by votes of neighbours; None where none fit."""
+        if self.told:
+            return self.private
+        if self.count != 2 or len(self.private) != 1:
+            return None
+        known, total = torch.from_numpy(self.known(found)), float(self.private[0])
+        signs, _ = soft_signs(self.row.abs()[None], known[None].float())
+        rest = (signs[0].sign() * self.row.abs() - known).numpy() / self.scale.astype(np.float64)[:, None, None]
+        steps = np.concatenate([np.diff(rest, axis=axis).ravel() for axis in (1, 2)])
+        for weight in split_votes(steps, total):
+            both = np.array([total - weight, weight], np.float32)
+            if weight > 0 and self.explained(found, both) > EXPLAINED:
+                return both
+        return None
+
+    def decode(self, found: ExactSet, prior: BytePrior | None) -> DecodedRow | None:
+        """Decode the private images; None where their weights cannot be told."""
+        weights = self.weights(found)
+        if weights is None:
+            return None
+        return decode_row(
+            self.row.numpy(), weights, self.scale, self.shift, self.known(found), masked=True, prior=prior
+        )
+
+
+def exact_bytes(release: EncodedRelease) -> bool:
+    """Tell whether rows are exact sums of a few bytes with known constants and weights."""
+    encoded, scheme = release.encoded, release.scheme
+    shared = scheme.label_kind == "exact" and scheme.row_type == "float32" and encoded.images.dtype == torch.float32
+    known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
+    return scheme.exact and shared and known and scheme.images_per_row.private <= MOST_PRIVATE
