@@ -8,7 +8,7 @@ from hideseek.records.claims import Attribution, Claim, Links, Masks, PublicImag
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
-from hideseek.records.mixing_encoder import ImagesPerRow, MixingEncoder, RowNoise
+from hideseek.records.mixing_encoder import ImagesPerRow, MixingEncoder, Movement, RowNoise
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
@@ -32,6 +32,7 @@ __all__ = [
     "Links",
     "Masks",
     "MixingEncoder",
+    "Movement",
     "Normalisation",
     "PublicImagesFound",
     "Reason",

@@ -15,6 +15,7 @@ from hideseek.seek.rows.byte_decoding import ByteDecoding
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
@@ -34,6 +35,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     "distinguish": Distinguish(),
     # hideseek
     "byte-decoding": ByteDecoding(),
+    "link-shifted": LinkShifted(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),
