@@ -13,7 +13,7 @@ import pytest
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import InstaHide, Laplace, Mixup, SingularizedMixup
+from hideseek.hide import Augmented, Geometry, InstaHide, Laplace, Mixup, SingularizedMixup
 from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.claims import CLAIMS
@@ -84,6 +84,13 @@ EFFECTS = {
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
+    "link-shifted": Effect(
+        Augmented(InstaHide(k=2), Geometry(shift=1 / 8, flip=True)),
+        ("recovered",),
+        12,
+        {"seeds": 4, "restarts": 6, "steps": 40, "refits": 1},
+        images="small photos",
+    ),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

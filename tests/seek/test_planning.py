@@ -53,6 +53,7 @@ APPLIES = {  # to releases of eight rounds
     "average-known": ALL,
     "average-search": ALL,
     "distinguish": ALL,
+    "link-shifted": {"augmented", "augmented mixup"},
     "byte-decoding": {"mixup"},  # no public images, and three private ones at most
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,

@@ -23,6 +23,8 @@ from hideseek.records import (
 )
 from hideseek.records.secret import Secret
 
+LITTLE = Geometry(shift=1 / 16, flip=True)  # as images are moved in weak cases
+
 
 @dataclass(frozen=True)
 class Augmented(RecipeEncoder, mechanism="augmented"):
@@ -83,7 +85,7 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
         yield from weak
         for each in weak:
             if isinstance(each, RecipeEncoder) and not isinstance(each, Augmented):
-                yield replace(self, scheme=each)
+                yield Augmented(each, LITTLE)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say what is known of the scheme, and of moving."""

@@ -49,9 +49,9 @@ class LinkShifted(Attack[EncodedRelease]):
     """Rows from which templates are gathered, for each image."""
     restarts: int = 12
     """Starts of the search for signs."""
-    steps: int = 100
+    steps: int = 60
     """Steps of Adam."""
-    refits: int = 2
+    refits: int = 4
     """How often images are looked for in the rows again, and improved."""
 
     def __post_init__(self) -> None:
@@ -163,7 +163,9 @@ class _Problem:
     def of(cls, release: EncodedRelease) -> Self:
         """Prepare the rows of a release."""
         private, public = release.scheme.images_per_row
-        masked = release.scheme.masked
+        masked, labels = release.scheme.masked, release.encoded.labels
+        if not float(labels.clamp_min(0).sum()) > 0:  # labels that say nothing are none
+            release = replace(release, encoded=replace(release.encoded, labels=labels[:, :0], classes=()))
         rows = release.encoded.pixels().float()
         values = unsigned_rows(release).float()
         check_spread(values - values.mean(0))
@@ -172,8 +174,8 @@ class _Problem:
         weights = classes.weights if labelled else classes.weights * (private / (private + public))
         mass = (weights * classes.images).sum(1).clamp(0, 1)
         squared = (1 - mass).square() * (4 / (3 * public) if public else 0.0)  # Σ μ², on average
-        energy = float(rows.square().mean()) / float((squared + (weights.square() * classes.images).sum(1)).mean())
-        others = (squared * (energy if math.isfinite(energy) else 0.0))[:, None, None, None]
+        usual = float((squared + (weights.square() * classes.images).sum(1)).mean())
+        others = (squared * float(rows.square().mean()) / max(usual, 1e-6))[:, None, None, None]
         centre = values.mean(0)
         white = Whitening.of(Samples(values - centre, values.new_empty(len(values), 0)))
         maps = white(values - centre)

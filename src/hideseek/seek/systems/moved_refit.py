@@ -62,7 +62,8 @@ def fits(
 
     With o what the others add, and a = λ M x: a² + 2 a o must be what is left of the square beyond o². Its inner
     product with that is two correlations, of what is left with x² and of what is left times o with x: by Fourier
-    transform for all places at once. The best few places are compared by the cosine with what is left, and so is the present one.
+    transform for all places at once. The best few places are compared by the cosine with what
+    is left, and so is the present one.
     """
     count, pixels = len(images), images[0].numel()
     scores = torch.full((len(mixtures), count), -torch.inf)
