@@ -32,7 +32,7 @@ from hideseek.seek.signals.patches import cut
 from hideseek.seek.systems.moved_mixtures import MovedMixtures
 from hideseek.seek.systems.moved_signs import energies, signed_images
 from hideseek.seek.systems.moved_solve import likeliest
-from hideseek.seek.systems.usual_spectrum import spectrum_of_images
+from hideseek.seek.systems.usual_spectrum import likelier_sign, spectrum_of_images
 
 FIRST, IMAGES, PUBLIC, ROUNDS = 20_000, 20, 2000, {"cpu": 20, "paper": 50}
 SEEDS = (0, 1, 2)
@@ -52,6 +52,7 @@ def oracle(release: EncodedRelease, secret: MixingSecret, seed: int) -> Evidence
     energy = energies(rows.square(), mixtures, IMAGES, rest)
     start, _ = signed_images(rows.square(), mixtures, energy, rest, 12, seeded(seed))
     images, _, _ = likeliest(rows, mixtures, start, spectrum_of_images(release), 120, masked=True)
+    images = likelier_sign(images, release) * images
     return Evidence((Reconstruction(images, torch.arange(IMAGES), "images"),))
 
 

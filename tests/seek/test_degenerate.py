@@ -25,6 +25,7 @@ SIGNS = RestoreSigns(rows=64, width=4)
 QUICK: dict[str, dict[str, Any]] = {
     "demask": {"rows": 64, "width": 4},
     "distinguish": {"images": 4, "tests": 1, "locations": 0},
+    "carlini": {"steps": 2, "solve_steps": 3, "seeds": 2},
     "average-known-demasked": {"signs": SIGNS},
     "average-search-demasked": {"signs": SIGNS},
     "public-search-demasked": {"signs": SIGNS},
@@ -32,7 +33,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "public-search-learned": {"similarity": Learned(steps=2)},
 }
 """Settings that make an attack quick."""
-MASKED = {"demask", "distinguish"} | {name for name in VARIANTS if name.endswith("demasked")}
+MASKED = {"demask", "distinguish", "carlini"} | {name for name in VARIANTS if name.endswith("demasked")}
 PUBLIC = {name for name in (*ATTACKS, *VARIANTS) if "public" in name} | {"braverman"}
 
 

@@ -84,6 +84,9 @@ EFFECTS = {
         InstaHide(k=2), ("accuracy",), 30, {"images": 30, "tests": 1, "locations": 0}, images="faces"
     ),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
+    "carlini": Effect(
+        InstaHide(k=2), ("auc",), 12, {"steps": 100, "seeds": 10, "solve_steps": 100}, images="small photos"
+    ),
     "link-shifted": Effect(
         Augmented(InstaHide(k=2), Geometry(shift=1 / 8, flip=True)),
         ("recovered",),

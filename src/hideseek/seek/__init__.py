@@ -12,6 +12,7 @@ from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.byte_decoding import ByteDecoding
+from hideseek.seek.rows.carlini import Carlini
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.linear_inversion import LinearInversion
@@ -33,6 +34,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "average-search": AverageSearch(),
     "public-search": PublicSearch(),
     "distinguish": Distinguish(),
+    # Carlini et al. 2021
+    "carlini": Carlini(),
     # hideseek
     "byte-decoding": ByteDecoding(),
     "link-shifted": LinkShifted(),

@@ -6,8 +6,9 @@ import torch
 
 from hideseek.chance import seeded
 from hideseek.records.moving import moved
+from hideseek.seek.signals.cliques import class_sizes
 from hideseek.seek.signals.links import RowClasses
-from hideseek.seek.signals.shifted_clusters import class_sizes, shifted_templates
+from hideseek.seek.signals.shifted_clusters import shifted_templates
 from hideseek.seek.signals.shifted_maps import Shifts, inverse, matches, matches_work, weighted_mean
 
 

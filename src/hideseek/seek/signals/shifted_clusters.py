@@ -3,28 +3,14 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from hideseek.chance import Randomness
 from hideseek.progress import track
+from hideseek.seek.signals.cliques import class_sizes, distinct
 from hideseek.seek.signals.links import RowClasses
 from hideseek.seek.signals.shifted_maps import Shifts, matches, matches_work, weighted_mean
 
 GROWTH = (0.25, 0.5, 0.75, 0.75)  # of the rows that an image is in, gathered step by step
-SAME = 0.4  # of the rows of two templates: from there on they are of one image
-
-
-def class_sizes(sizes: Float[Tensor, " classes"], total: int) -> Int[Tensor, " classes"]:
-    """Round expected numbers of images to whole ones with a given sum, by the largest remainders.
-
-    >>> class_sizes(torch.tensor([1.2, 2.7, 0.0]), 4).tolist()
-    [1, 3, 0]
-    """
-    scaled = sizes * (total / float(sizes.sum().clamp_min(1e-9)))
-    whole = (scaled + 1e-4).floor().long()
-    order = (scaled - whole).argsort(descending=True, stable=True)
-    whole[order[: max(0, total - int(whole.sum()))]] += 1
-    return whole
 
 
 def shifted_templates(
@@ -53,7 +39,7 @@ def shifted_templates(
         start = heavy[chance.permutation(len(heavy))[: seeds * size]]
         here = maps[rows]
         gathered, near, density = _gather(here, here[start], weights, per_image, shifts)
-        chosen = _distinct(near, density, size)
+        chosen = distinct(near, density, size)
         found += [gathered[each] for each in chosen]
         of_class += [number] * len(chosen)
     return torch.stack(found), torch.tensor(of_class)
@@ -74,21 +60,6 @@ def _gather(
             means.append(weighted_mean(maps[rows], matched.moves[each, rows], trusted))
         seeds = torch.stack(means)
     return seeds, near, density
-
-
-def _distinct(near: Int[Tensor, "seeds rows"], density: Float[Tensor, " seeds"], size: int) -> list[int]:
-    """Choose the densest that have other rows; where these are too few, those that have least rows in common."""
-    members = functional.one_hot(near, int(near.max()) + 1).sum(1).float()
-    common = members @ members.T / near.shape[1]
-    chosen: list[int] = []
-    for each in density.argsort(descending=True).tolist():
-        if len(chosen) < size and all(float(common[each, other]) < SAME for other in chosen):
-            chosen.append(each)
-    while len(chosen) < min(size, len(near)):
-        most = common[:, chosen].amax(1)
-        most[chosen] = torch.inf
-        chosen.append(int(most.argmin()))
-    return chosen
 
 
 def templates_work(items: int, images: int, seeds: int, pixels: int) -> float:
