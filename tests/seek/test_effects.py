@@ -85,7 +85,11 @@ EFFECTS = {
     ),
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
     "carlini": Effect(
-        InstaHide(k=2), ("auc",), 12, {"steps": 100, "seeds": 10, "solve_steps": 100}, images="small photos"
+        InstaHide(k=2),
+        ("auc", "absolute-correlation"),
+        12,
+        {"steps": 60, "seeds": 10, "solve_steps": 100},
+        images="faces",
     ),
     "link-shifted": Effect(
         Augmented(InstaHide(k=2), Geometry(shift=1 / 8, flip=True)),

@@ -46,13 +46,14 @@ def spectrum_of_images(release: EncodedRelease) -> Whitening:
 
 
 def likelier_sign(images: Float[Tensor, "n c h w"], release: EncodedRelease) -> float:
-    """Tell whether images or their negatives have pixels more like those of images at hand: 1 or −1; 1 without any.
+    """Tell whether images or their negatives have pixels more like those of images at hand: 1 or −1.
 
-    Photographs are not symmetric: darkness ends at black, and there is more of it than of white.
+    Without any, the range of pixels tells, where their normalisation is known. Photographs are not symmetric: darkness
+    ends at black, and there is more of it than of white.
     """
     known = images_at_hand(release)
     if known is None:
-        return 1.0
+        return _inside_range(images, release)
     low, high = float(known.images.min()), float(known.images.max())
     width = max(high - low, 1e-9)
     counts = torch.histc(known.images, BINS, low, high) + 1.0
@@ -65,3 +66,17 @@ def likelier_sign(images: Float[Tensor, "n c h w"], release: EncodedRelease) -> 
         return found if math.isfinite(found) else 0.0
 
     return 1.0 if score(images) >= score(-images) else -1.0
+
+
+def _inside_range(images: Float[Tensor, "n c h w"], release: EncodedRelease) -> float:
+    """Tell whether images or their negatives are less beyond black and white; 1 where these are not known."""
+    constants = release.encoded.normalisation
+    if constants.kind != "channel" or len(constants.mean) != images.shape[1]:
+        return 1.0
+    mean, std = (torch.tensor(each).view(-1, 1, 1) for each in (constants.mean, constants.std))
+    low, high = -mean / std, (1 - mean) / std
+
+    def beyond(values: Tensor) -> float:
+        return float((torch.maximum(low - values, values - high).clamp_min(0)).sum())
+
+    return 1.0 if beyond(images) <= beyond(-images) else -1.0
