@@ -21,6 +21,7 @@ from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
+from hideseek.seek.networks.wide_comparer import WideResNet
 from releases import photos
 
 SURE = 1e-3
@@ -62,6 +63,7 @@ class Effect:
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
 WEAK = InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+WEAK_INSIDE = InstaHide(k=2, largest=0.9, private_share=0.0)
 QUICK_SIGNS = RestoreSigns(rows=1600, width=4)
 EFFECTS = {
     "mixup-pairs": Effect(Mixup(k=2), ("recovered", "auc"), settings={"seeds": 5}),
@@ -89,6 +91,13 @@ EFFECTS = {
         ("auc", "absolute-correlation"),
         12,
         {"steps": 60, "seeds": 10, "solve_steps": 100},
+        images="faces",
+    ),
+    "carlini-wide": Effect(
+        WEAK_INSIDE,
+        ("auc",),
+        6,
+        {"steps": 60, "seeds": 5, "solve_steps": 50, "wide": WideResNet(10, 1)},
         images="faces",
     ),
     "link-shifted": Effect(

@@ -9,6 +9,7 @@ from hideseek.records import Attack
 from hideseek.seek.describe import describe, settings
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
+from hideseek.seek.networks.wide_comparer import WideResNet
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.byte_decoding import ByteDecoding
@@ -52,6 +53,8 @@ VARIANTS: dict[str, Attack[Any]] = {
     "public-search-ssim": PublicSearch(Ssim()),
     "public-search-ssim-demasked": PublicSearch(Ssim(), RestoreSigns()),
     "public-search-learned": PublicSearch(Learned()),
+    # Carlini et al. 2021, with the published network: for a GPU
+    "carlini-wide": Carlini(steps=20_000, wide=WideResNet()),
     # white products of restored rows
     "public-search-demasked": PublicSearch(signs=RestoreSigns()),
 }

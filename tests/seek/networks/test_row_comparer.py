@@ -10,13 +10,15 @@ from torch.nn import functional
 
 from hideseek.chance import Randomness, seeded
 from hideseek.data import load, normalise
+from hideseek.errors import BadInput
 from hideseek.hide import InstaHide
 from hideseek.records import EncodedRelease
 from hideseek.seek.networks import comparer_cache
 from hideseek.seek.networks.colours import colour_network, recoloured
 from hideseek.seek.networks.own_encodings import own_encodings
 from hideseek.seek.networks.row_comparer import RowComparer, balanced_loss
-from hideseek.seek.networks.train_comparer import SharedRows, told_apart, train_comparer
+from hideseek.seek.networks.train_comparer import Network, SharedRows, told_apart, train_comparer
+from hideseek.seek.networks.wide_comparer import WideComparer, WideResNet
 from hideseek.seek.systems.unsigned_solve import unsigned_solve
 
 
@@ -94,7 +96,7 @@ def test_a_comparer_is_kept_for_the_same_question(tmp_path: Path, monkeypatch: p
         made.append(RowComparer(1))
         return made[-1]
 
-    def ask(steps: int, chance: Randomness, asked: EncodedRelease = given) -> RowComparer:
+    def ask(steps: int, chance: Randomness, asked: EncodedRelease = given) -> Network:
         return comparer_cache.kept_comparer(asked, steps, 1, chance, make)
 
     first = ask(200, seeded(1))
@@ -134,3 +136,36 @@ def test_colours_are_learned_from_known_images() -> None:
     found = recoloured(network, known.flip(1) * 0.5 + 1)
     assert found.shape == known.shape
     assert float(functional.cosine_similarity(found.flatten(1), known.flatten(1)).mean()) > 0.9
+
+
+def test_the_published_network_sees_rows_stacked() -> None:
+    size = WideResNet(10, 1)
+    assert size.blocks == [(16, 16, 1), (16, 32, 2), (32, 64, 2)]
+    given = rows(5)
+    allowed = torch.ones(5, 5, dtype=torch.bool)
+    allowed[0, 1] = allowed[1, 0] = False
+    network = WideComparer(3, 1, size).eval()
+    scores = network.pair_scores(given, allowed)
+    with torch.no_grad():
+        expected = network(given[2:3], given[4:5, None])
+    assert float(scores[2, 4]) == pytest.approx(float(expected), abs=1e-4)
+    assert float(scores[4, 2]) == float(scores[2, 4])
+    assert float(scores[0, 1]) < min(float(scores[0, 2]), float(scores[3, 4]))
+    several = WideComparer(3, 3, size).eval()
+    members = torch.tensor([[[0, 1, 2], [1, 2, 3]]])
+    found = several.cluster_scores(given, members, torch.ones(5, 1, dtype=torch.bool))
+    with torch.no_grad():
+        each = several(given[[4, 4]], given[members[0]])
+    assert float(found[4, 0]) == pytest.approx(float(each.mean()), abs=1e-4)
+
+
+@pytest.mark.parametrize(("depth", "width"), [(9, 1), (27, 6), (28, 0)])
+def test_a_depth_that_cannot_be(depth: int, width: int) -> None:
+    with pytest.raises(BadInput, match="6n"):
+        WideResNet(depth, width)
+
+
+def test_as_published_it_has_so_many_parameters() -> None:
+    """WRN-28-6 without its classifier: three stages of four blocks, 96, 192 and 384 channels."""
+    count = sum(each.numel() for each in WideComparer(3, 1, WideResNet()).parameters())
+    assert count == pytest.approx(13.1e6, rel=0.02)

@@ -12,7 +12,8 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.files import content
 from hideseek.records import EncodedRelease
-from hideseek.seek.networks.row_comparer import RowComparer
+from hideseek.seek.networks.train_comparer import Network, build
+from hideseek.seek.networks.wide_comparer import WideResNet
 from hideseek.train.state_files import read_state, write_state
 
 KIND = "comparer"
@@ -28,16 +29,21 @@ def folder() -> Path:
 
 
 def kept_comparer(
-    release: EncodedRelease, steps: int, members: int, chance: Randomness, make: Callable[[], RowComparer]
-) -> RowComparer:
+    release: EncodedRelease,
+    steps: int,
+    members: int,
+    chance: Randomness,
+    make: Callable[[], Network],
+    wide: WideResNet | None = None,
+) -> Network:
     """Give the comparer of an earlier run, or make one and keep it.
 
     With a seed, a comparer is kept for this very stream of chance, so that a run can be repeated; else for all.
     """
     if steps < WORTH:
         return make()
-    path = folder() / f"{_key(release, steps, members, chance)}.safetensors"
-    network = RowComparer(release.encoded.shape[0])
+    path = folder() / f"{_key(release, steps, members, chance, wide)}.safetensors"
+    network = build(release, members, wide)
     try:
         if path.exists():
             tensors, _ = read_state(path, KIND)
@@ -54,8 +60,8 @@ def kept_comparer(
     return network
 
 
-def _key(release: EncodedRelease, steps: int, members: int, chance: Randomness) -> str:
-    total = blake3(f"{release.scheme!r} {release.encoded.shape} {steps} {members}".encode())
+def _key(release: EncodedRelease, steps: int, members: int, chance: Randomness, wide: WideResNet | None) -> str:
+    total = blake3(f"{release.scheme!r} {release.encoded.shape} {steps} {members} {wide!r}".encode())
     for samples in (release.own, release.public):
         if samples is None:
             total.update(b"none")

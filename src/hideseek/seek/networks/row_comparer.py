@@ -1,7 +1,7 @@
 """Networks that tell whether two rows share a private image, from their absolute values."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -61,6 +61,23 @@ class RowComparer(nn.Module):
         means = [each.unflatten(0, (-1, members)).mean(1) for each in maps]
         scores: Tensor = own @ self.embedded(means).T + self.offset
         return scores
+
+    def pair_scores(self, rows: Float[Tensor, "m c h w"], allowed: Bool[Tensor, "m m"]) -> Float[Tensor, "m m"]:
+        """Score the pairs of rows that may share an image; the others are below all."""
+        embedded = self.all_embedded(rows)
+        scores = embedded @ embedded.T
+        scores[~allowed] = float(scores.min()) - 1
+        return scores
+
+    @torch.no_grad()
+    def cluster_scores(
+        self, rows: Float[Tensor, "m c h w"], members: Int[Tensor, "n tries members"], allowed: Bool[Tensor, "m n"]
+    ) -> Float[Tensor, "m n"]:
+        """Score rows against clusters, by the mean over several choices of their members."""
+        maps = self.all_maps(rows)
+        means = [each[members.flatten(0, 1)].mean(1).to(self.offset.device) for each in maps]
+        clusters = self.embedded(means).view(*members.shape[:2], -1).mean(1).cpu()
+        return self.all_embedded(rows) @ clusters.T
 
     @torch.no_grad()
     def all_maps(self, rows: Float[Tensor, "n c h w"]) -> list[Float[Tensor, "n d y x"]]:

@@ -10,6 +10,7 @@ from hideseek.chance import Randomness
 from hideseek.records import EncodedRelease, Samples
 from hideseek.seek.networks.own_encodings import OwnEncodings, own_encodings
 from hideseek.seek.networks.row_comparer import RowComparer, balanced_loss
+from hideseek.seek.networks.wide_comparer import WideComparer, WideResNet, wide_objective
 from hideseek.seek.signals.patches import cut
 from hideseek.train.fit import fit
 from hideseek.train.schedules import Cosine
@@ -20,6 +21,8 @@ BATCH = 48  # rows of a step
 ROUNDS = 4  # that make them: so many rows were made for every image
 MEMBERS = 3  # of a cluster, that the second network sees
 TRIED = 512  # rows, about, that a network is tried on
+
+Network = RowComparer | WideComparer
 
 
 @dataclass(frozen=True)
@@ -78,47 +81,65 @@ def _grouped(rows: Tensor, sources: Tensor, members: int, chance: Randomness) ->
     return rows[chosen], torch.cat([torch.cat(common)[:, None], sources[chosen]], 1)
 
 
-def _objective(members: int, network: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-    rows, sources = batch
-    scores = network(rows, members)
+def _shared(members: int, sources: Tensor) -> tuple[Tensor, Tensor]:
+    """Tell which rows share an image with which others, rows or clusters, and which pairs count."""
+    count, device = len(sources), sources.device
     if members == 1:
         same = (sources[:, None, :, None] == sources[None, :, None, :]).any(3).any(2)
-        counted = ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-    else:
-        of_cluster = sources[::members, 0]
-        same = (sources[:, 1:, None] == of_cluster).any(1)
-        cluster = torch.arange(len(rows), device=rows.device) // members
-        counted = cluster[:, None] != torch.arange(len(of_cluster), device=rows.device)  # no row in its own mean
+        return same, ~torch.eye(count, dtype=torch.bool, device=device)
+    of_cluster = sources[::members, 0]
+    same = (sources[:, 1:, None] == of_cluster).any(1)
+    cluster = torch.arange(count, device=device) // members
+    return same, cluster[:, None] != torch.arange(len(of_cluster), device=device)  # no row in its own cluster
+
+
+def _objective(members: int, network: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
+    rows, sources = batch
+    same, counted = _shared(members, sources)
+    scores = network(rows, members)
     right = ((scores > 0) == same)[counted].float()
     return balanced_loss(scores, same, counted), {"accuracy": right.mean() if len(right) else scores.sum() * 0}
 
 
+def build(release: EncodedRelease, members: int, wide: WideResNet | None) -> Network:
+    """Give an untrained network."""
+    channels = release.encoded.shape[0]
+    return RowComparer(channels) if wide is None else WideComparer(channels, members, wide)
+
+
 def train_comparer(
-    release: EncodedRelease, steps: int, members: int, chance: Randomness, start: RowComparer | None = None
-) -> RowComparer:
-    """Train a comparer of rows, or of rows with clusters of `members`, which may start from one of rows."""
+    release: EncodedRelease,
+    steps: int,
+    members: int,
+    chance: Randomness,
+    *,
+    wide: WideResNet | None = None,
+    start: nn.Module | None = None,
+) -> Network:
+    """Train a comparer of rows, or of rows with clusters of `members`; a small one may start from another."""
     training, _ = own_encodings(release, BATCH, BATCH, chance)
     seed = int.from_bytes(chance.bytes(6), "little")
     with torch_seed(seed):
-        network = RowComparer(release.encoded.shape[0])
-    if start is not None:
+        network = build(release, members, wide)
+    if start is not None and wide is None:
         network.load_state_dict(start.state_dict())
     batches = SharedRows(training, steps, members, chance.spawn(1)[0])
 
     def objective(given: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-        return _objective(members, given, batch)
+        if wide is None:
+            return _objective(members, given, batch)
+        return wide_objective(members, given, batch[0], *_shared(members, batch[1]))
 
     fit(network, batches, objective, Training(1, BATCH, AdamW(1e-3), Cosine(warm=0.1)), seed=seed)
     return network.eval()
 
 
-def told_apart(network: RowComparer, release: EncodedRelease, chance: Randomness) -> float:
+def told_apart(network: Network, release: EncodedRelease, chance: Randomness) -> float:
     """Give the area under the curve of pairs of the attacker's rows of images that it was not trained on."""
     _, trial = own_encodings(release, BATCH, BATCH, chance)
     rows, sources = own_rows(replace(trial), TRIED // ROUNDS, ROUNDS, chance)
-    embedded = network.all_embedded(rows)
     first, second = torch.triu_indices(len(rows), len(rows), 1)
-    scores = (embedded @ embedded.T)[first, second]
+    scores = network.pair_scores(rows, torch.ones(len(rows), len(rows), dtype=torch.bool))[first, second]
     same = (sources[first][:, :, None] == sources[second][:, None, :]).any(2).any(1)
     if not same.any() or same.all():
         return 0.5

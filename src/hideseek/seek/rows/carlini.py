@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -14,8 +14,9 @@ from hideseek.records.result import Harm
 from hideseek.seek.networks.colours import colour_network, recoloured
 from hideseek.seek.networks.comparer_cache import kept_comparer
 from hideseek.seek.networks.own_encodings import own_encodings, without_images
-from hideseek.seek.networks.row_comparer import RowComparer, features, forward_work
-from hideseek.seek.networks.train_comparer import BATCH, MEMBERS, own_release, told_apart, train_comparer
+from hideseek.seek.networks.row_comparer import features, forward_work
+from hideseek.seek.networks.train_comparer import BATCH, MEMBERS, Network, own_release, told_apart, train_comparer
+from hideseek.seek.networks.wide_comparer import PAIRS, WideResNet
 from hideseek.seek.refusals import check_spread, without_pairs
 from hideseek.seek.run import check
 from hideseek.seek.signals.cliques import cliques, cliques_work
@@ -42,10 +43,10 @@ class Carlini(Attack[EncodedRelease]):
     second network scores rows against three members of a set, and a flow of least cost gives each row its images, of
     the classes in its label. 5. Weights are the label's, halved where both images are of one class. 6. Adam solves for
     images from absolute values. 7. A network corrects the colours of pixels.
-    Deviation: the network is small, siamese (`row_comparer`), to train on a processor; theirs is a WideResNet on
-    both rows stacked, trained for ten hours on a GPU. Rows without a common class are not compared. The second
-    network has the form of the first, and starts from it. Colours are learned from images of the attacker's own, solved
-    likewise.
+    Deviation: the network is small, siamese (`row_comparer`), to train on a processor; theirs, with `wide`, is a
+    WideResNet on both rows stacked, trained for ten hours on a GPU. Rows without a common class are not compared. The
+    second network has the form of the first; a small one starts from it. Colours are learned from images of the
+    attacker's own, solved likewise.
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
@@ -58,6 +59,8 @@ class Carlini(Attack[EncodedRelease]):
     """Rows from which sets grow, for each image."""
     solve_steps: int = 1000
     """Of solving for images."""
+    wide: WideResNet | None = None
+    """The published network, for a GPU; None: the small one."""
 
     def __post_init__(self) -> None:
         if min(self.steps, self.seeds, self.solve_steps) < 1:
@@ -74,15 +77,15 @@ class Carlini(Attack[EncodedRelease]):
         classes = RowClasses.of(release)
         first, second = self._networks(release, chance)
         remarks: dict[str, float | int] = {"told apart on own rows": told_apart(first, release, chance)}
-        embedded = first.all_embedded(rows)
-        scores = embedded @ embedded.T
         there = classes.images > 0
-        scores[(there.float() @ there.float().T) == 0] = float(scores.min()) - 1
+        scores = first.pair_scores(rows, (there.float() @ there.float().T) > 0)
         images = len(rows) // release.rounds
         sets, of_class = cliques(
             scores, classes, images, max(2, round(FULL * private * release.rounds)), self.seeds, chance
         )
-        sources = self._assigned(second, rows, sets, of_class, there, release.rounds, private, chance)
+        members = [each[chance.integers(len(each), TRIPLES * MEMBERS)].view(TRIPLES, MEMBERS) for each in sets]
+        fit = second.cluster_scores(rows, torch.stack(members), there[:, of_class])
+        sources = assigned(fit, there, of_class, release.rounds, private)
         weights = _weights(release, classes)[torch.arange(len(rows))[:, None], of_class[sources]]
         solved = unsigned_solve(rows.flatten(1), sources, weights, len(sets), self.solve_steps)
         guesses = self._recoloured(solved.view(-1, *rows.shape[1:]), release, chance)
@@ -94,39 +97,20 @@ class Carlini(Attack[EncodedRelease]):
         links = Links(queries[one], other, scores[queries][one, other])
         return Evidence((Reconstruction(guesses, torch.arange(len(guesses)), "any"), links), remarks)
 
-    def _networks(self, release: EncodedRelease, chance: Randomness) -> tuple[RowComparer, RowComparer]:
+    def _networks(self, release: EncodedRelease, chance: Randomness) -> tuple[Network, Network]:
         """Train both networks, or take them from an earlier run."""
         streams = chance.spawn(2)
-        fewer = max(1, self.steps // 4)
-        first = kept_comparer(
-            release, self.steps, 1, streams[0], lambda: train_comparer(release, self.steps, 1, streams[0])
-        )
-        second = kept_comparer(
-            release, fewer, MEMBERS, streams[1], lambda: train_comparer(release, fewer, MEMBERS, streams[1], first)
-        )
-        return first, second
+        fewer, wide = max(1, self.steps // 4), self.wide
 
-    def _assigned(
-        self,
-        network: RowComparer,
-        rows: Float[Tensor, "m c h w"],
-        sets: list[Int[Tensor, " size"]],
-        of_class: Int[Tensor, " n"],
-        there: Tensor,
-        rounds: int,
-        private: int,
-        chance: Randomness,
-    ) -> Int[Tensor, "m k"]:
-        """Give each row its sets, by the mean of its scores with triples of their members."""
-        triples = torch.stack(
-            [each[chance.integers(len(each), TRIPLES * MEMBERS)].view(TRIPLES, MEMBERS) for each in sets]
-        )
-        maps = network.all_maps(rows)
-        means = [each[triples.flatten(0, 1)].mean(1) for each in maps]
-        with torch.no_grad():
-            clusters = network.embedded(means).unflatten(0, (len(sets), TRIPLES)).mean(1)
-            own = network.embedded(maps)
-        return assigned(own @ clusters.T, there, of_class, rounds, private)
+        def train_first() -> Network:
+            return train_comparer(release, self.steps, 1, streams[0], wide=wide)
+
+        first = kept_comparer(release, self.steps, 1, streams[0], train_first, wide)
+
+        def train_second() -> Network:
+            return train_comparer(release, fewer, MEMBERS, streams[1], wide=wide, start=first)
+
+        return first, kept_comparer(release, fewer, MEMBERS, streams[1], train_second, wide)
 
     def _recoloured(
         self, solved: Float[Tensor, "n c h w"], release: EncodedRelease, chance: Randomness
@@ -151,10 +135,15 @@ class Carlini(Attack[EncodedRelease]):
 
     def work(self, task: Task) -> float:
         """Count training, all pairs of rows, sets, the flow, and the solves."""
-        forward = forward_work(task)
         encode = 2 * task.images_per_item * task.pixels * TOUCH
-        training = 1.25 * self.steps * (BATCH * (3 * forward + encode) + STEP * CALL)
-        looking = 3 * task.items * (forward + features(task) * (task.items / 3 + 2 * TOUCH))
+        if self.wide is None:
+            forward = forward_work(task)
+            training = 1.25 * self.steps * (BATCH * (3 * forward + encode) + STEP * CALL)
+            looking = 3 * task.items * (forward + features(task) * (task.items / 3 + 2 * TOUCH))
+        else:
+            pair, several = (self.wide.forward_work(task, 1 + others) for others in (1, MEMBERS))
+            training = self.steps * (3 * PAIRS * (pair + several / 4) + 1.25 * (BATCH * encode + 4 * STEP * CALL))
+            looking = task.items * (task.items * pair / 2 + TRIPLES * task.images * several)
         size = max(2, task.items // max(1, task.images))
         gathering = cliques_work(task.items, task.images, size, self.seeds) + assignment_work(task.items, task.images)
         rows = task.items + min(OWN_IMAGES * OWN_ROUNDS, task.items)
