@@ -19,6 +19,7 @@ from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.evidence_files import Found, write_evidence
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
+from hideseek.seek.networks.wide_comparer import WideResNet
 from toys import patterns
 
 SIGNS = RestoreSigns(rows=64, width=4)
@@ -26,6 +27,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "demask": {"rows": 64, "width": 4},
     "chen": {"anyway": True},
     "distinguish": {"images": 4, "tests": 1, "locations": 0},
+    "carlini": {"steps": 2, "solve_steps": 3, "seeds": 2},
+    "carlini-wide": {"steps": 1, "solve_steps": 2, "seeds": 2, "wide": WideResNet(10, 1)},
     "average-known-demasked": {"signs": SIGNS},
     "average-search-demasked": {"signs": SIGNS},
     "public-search-demasked": {"signs": SIGNS},
@@ -34,7 +37,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "public-search-learned": {"similarity": Learned(steps=2)},
 }
 """Settings that make an attack quick."""
-MASKED = {"demask", "distinguish", "generator"} | {name for name in VARIANTS if name.endswith("demasked")}
+MASKED = {"demask", "distinguish", "generator", "carlini", "carlini-wide"}
+MASKED |= {name for name in VARIANTS if name.endswith("demasked")}
 MANY = {"distinguish", "chen"}  # need many rounds
 PUBLIC = {name for name in (*ATTACKS, *VARIANTS) if "public" in name} | {"braverman"}
 

@@ -14,7 +14,7 @@ import torch
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
-from hideseek.hide import InstaHide, Laplace, Mixup, SingularizedMixup
+from hideseek.hide import Augmented, Geometry, InstaHide, Laplace, Mixup, SingularizedMixup
 from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.claims import CLAIMS
@@ -22,6 +22,7 @@ from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, VARIANTS, run
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
+from hideseek.seek.networks.wide_comparer import WideResNet
 from releases import photos
 from weak_generator import masked_by
 
@@ -66,6 +67,7 @@ class Effect:
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
 WEAK = InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
+WEAK_INSIDE = InstaHide(k=2, largest=0.9, private_share=0.0)
 QUICK_SIGNS = RestoreSigns(rows=1600, width=4)
 EFFECTS = {
     "mixup-pairs": Effect(Mixup(k=2), ("recovered", "auc"), settings={"seeds": 5}),
@@ -91,6 +93,27 @@ EFFECTS = {
     "byte-decoding": Effect(InstaHide(k=2), ("recovered", "re-identified"), 1, {"rows": 20}),
     "generator": Effect(InstaHide(k=2), ("wrong-signs",), 2, {"seeds": 1 << 12}, masks=1234),
     "unmask-public": Effect(InstaHide(k=4, k_private=2), ("recovered", "re-identified", "hit@1"), 1, {"rows": 20}),
+    "carlini": Effect(
+        InstaHide(k=2),
+        ("auc", "absolute-correlation"),
+        12,
+        {"steps": 60, "seeds": 10, "solve_steps": 100},
+        images="faces",
+    ),
+    "carlini-wide": Effect(
+        WEAK_INSIDE,
+        ("auc",),
+        6,
+        {"steps": 60, "seeds": 5, "solve_steps": 50, "wide": WideResNet(10, 1)},
+        images="faces",
+    ),
+    "link-shifted": Effect(
+        Augmented(InstaHide(k=2), Geometry(shift=1 / 8, flip=True)),
+        ("recovered",),
+        12,
+        {"seeds": 4, "restarts": 6, "steps": 40, "refits": 1},
+        images="small photos",
+    ),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

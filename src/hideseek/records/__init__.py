@@ -8,7 +8,7 @@ from hideseek.records.claims import Attribution, Claim, Links, Masks, PublicImag
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
-from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncoder, RowNoise, RowType
+from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncoder, Movement, RowNoise, RowType
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
@@ -33,6 +33,7 @@ __all__ = [
     "Links",
     "Masks",
     "MixingEncoder",
+    "Movement",
     "Normalisation",
     "PublicImagesFound",
     "Reason",

@@ -29,6 +29,13 @@ class ImagesPerRow(NamedTuple):
     public: int
 
 
+class Movement(NamedTuple):
+    """How images are moved before they are mixed: by what share of the side at most, and whether they are mirrored."""
+
+    shift: float = 0.0
+    mirror: bool = False
+
+
 @dataclass(frozen=True)
 class RowNoise:
     """The noise of a row: the variance of a pixel, and the column of the weights that multiplies it, if any does."""
@@ -79,6 +86,16 @@ class MixingEncoder(Encoder):
     @abstractmethod
     def linear(self) -> bool:
         """Tell whether rows are weighted sums of the images as they are, plus noise: not masked, not moved."""
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether images are moved before they are mixed, each time anew."""
+        return False
+
+    @property
+    def movement(self) -> Movement:
+        """Tell how far images are moved."""
+        return Movement()
 
     @abstractmethod
     def noise(self, pixels: int) -> RowNoise | None:

@@ -57,6 +57,11 @@ class Reason(StrEnum):
         "not-linear",
         "images were moved before they were mixed, each time anew, so the rows are no linear system.",
     )
+    NOT_MOVED = (
+        "not-moved",
+        "images were not moved before they were mixed: attacks that compare a pixel in one place of all rows apply.",
+    )
+    NO_PLACES = "no-places", "this attack looks for images in other places of rows, and these rows have no places."
     NOT_EXACT = (
         "not-exact",
         "rows are no exact sums of the images: these were moved before they were mixed, or there is noise.",

@@ -10,14 +10,17 @@ from hideseek.records import Attack
 from hideseek.seek.describe import describe, settings
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
+from hideseek.seek.networks.wide_comparer import WideResNet
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
 from hideseek.seek.rows.byte_decoding import ByteDecoding
+from hideseek.seek.rows.carlini import Carlini
 from hideseek.seek.rows.chen import Chen
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.generator import Generator
 from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.public_search import PublicSearch
@@ -36,11 +39,14 @@ ATTACKS: dict[str, Attack[Any]] = {
     "average-search": AverageSearch(),
     "public-search": PublicSearch(),
     "distinguish": Distinguish(),
+    # Carlini et al. 2021
+    "carlini": Carlini(),
     # Chen et al. 2021
     "chen": Chen(),
     # hideseek
     "byte-decoding": ByteDecoding(),
     "unmask-public": UnmaskPublic(),
+    "link-shifted": LinkShifted(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),
@@ -54,6 +60,8 @@ VARIANTS: dict[str, Attack[Any]] = {
     "public-search-ssim": PublicSearch(Ssim()),
     "public-search-ssim-demasked": PublicSearch(Ssim(), RestoreSigns()),
     "public-search-learned": PublicSearch(Learned()),
+    # Carlini et al. 2021, with the published network: for a GPU
+    "carlini-wide": Carlini(steps=20_000, wide=WideResNet()),
     # white products of restored rows
     "public-search-demasked": PublicSearch(signs=RestoreSigns()),
     # a mistake that hideseek does not make: masks of a generator whose seed has 32 bits

@@ -5,6 +5,7 @@ import pytest
 import toys
 from hideseek.chance import seeded
 from hideseek.hide import ENCODERS, Augmented, Coarse, InstaHide, Laplace, Mixup, PairInstaHide, SingularizedMixup
+from hideseek.hide.encoders.augmented import LITTLE
 from hideseek.hide.encoders.singularized_mixup import spread
 from hideseek.records import ChangeKind, Encoder, MixingEncoder
 
@@ -18,11 +19,13 @@ def weak(scheme: Encoder) -> list[Encoder]:
 def test_weak_cases_mix_two_images_under_the_mask_that_the_scheme_has() -> None:
     """Beside public images, there are two private ones in a row of the second case: rows of one round share them."""
     masked = [InstaHide(k=2, largest=0.9, private_share=0.0), PairInstaHide(alpha=0.05)]
-    assert weak(InstaHide(k=4)) == weak(PairInstaHide()) == weak(Augmented(InstaHide())) == masked
+    assert weak(InstaHide(k=4)) == weak(PairInstaHide()) == masked
+    assert weak(Augmented(InstaHide())) == [*masked, *(Augmented(each, LITTLE) for each in masked)]
     first, second = weak(InstaHide(k=4, k_private=2))
     assert first == InstaHide(k=2, k_private=1, largest=0.9, private_share=0.0)
     assert second == InstaHide(k=3, k_private=2, largest=0.9, private_share=0.9)
-    assert weak(Mixup(k=6)) == weak(Augmented(Mixup(k=4))) == [Mixup(k=2)]
+    assert weak(Mixup(k=6)) == [Mixup(k=2)]
+    assert weak(Augmented(Mixup(k=4))) == [Mixup(k=2), Augmented(Mixup(k=2), LITTLE)]
     assert weak(Mixup(k=6, k_private=3)) == [Mixup(k=2, k_private=1), Mixup(k=3, k_private=2)]
 
 

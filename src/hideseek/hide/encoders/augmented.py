@@ -17,11 +17,14 @@ from hideseek.records import (
     Encoder,
     ImagesPerRow,
     Known,
+    Movement,
     Release,
     RowNoise,
     Samples,
 )
 from hideseek.records.secret import Secret
+
+LITTLE = Geometry(shift=1 / 16, flip=True)  # as images are moved in weak cases
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,16 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
         """Tell that moved images are not the images."""
         return False
 
+    @property
+    def moves(self) -> bool:
+        """Tell that images are moved."""
+        return True
+
+    @property
+    def movement(self) -> Movement:
+        """Tell how far: a smaller window may lie anywhere in the picture."""
+        return Movement(self.geometry.shift + (1 - self.geometry.crop) / 2, self.geometry.flip)
+
     def noise(self, pixels: int) -> RowNoise | None:
         """Tell what the scheme says."""
         return self.scheme.noise(pixels)
@@ -64,12 +77,16 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
 
     @property
     def weak_kind(self) -> str:
-        """Share the weak cases of the scheme."""
-        return self.scheme.weak_kind
+        """Name the weak cases of the scheme, moved."""
+        return f"{self.scheme.weak_kind}-moved"
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Give those of the scheme: an attack that finds images must find those that do not move."""
-        return self.scheme.weak_cases(images, chance)
+        """Give those of the scheme: an attack that finds images must find those that do not move; then, moved ones."""
+        weak = list(self.scheme.weak_cases(images, chance))
+        yield from weak
+        for each in weak:
+            if isinstance(each, RecipeEncoder) and not isinstance(each, Augmented):
+                yield Augmented(each, LITTLE)
 
     def published(self, rounds: int) -> Iterator[Known]:
         """Say what is known of the scheme, and of moving."""

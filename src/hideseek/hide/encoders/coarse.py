@@ -19,6 +19,7 @@ from hideseek.records import (
     ImagesPerRow,
     Known,
     LabelKind,
+    Movement,
     Release,
     RowNoise,
     RowType,
@@ -82,6 +83,16 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
     def images_per_row(self) -> ImagesPerRow:
         """Tell what the scheme says."""
         return self.scheme.images_per_row
+
+    @property
+    def moves(self) -> bool:
+        """Tell what the scheme says."""
+        return self.scheme.moves
+
+    @property
+    def movement(self) -> Movement:
+        """Tell what the scheme says."""
+        return self.scheme.movement
 
     @property
     def linear(self) -> bool:
