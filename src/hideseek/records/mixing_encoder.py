@@ -57,6 +57,11 @@ class MixingEncoder(Encoder):
     def linear(self) -> bool:
         """Tell whether rows are weighted sums of the images as they are, plus noise: not masked, not moved."""
 
+    @property
+    def moves(self) -> bool:
+        """Tell whether images are moved before they are mixed, each time anew."""
+        return False
+
     @abstractmethod
     def noise(self, pixels: int) -> RowNoise | None:
         """Tell how much noise a row of so many pixels has; None where there is none, or it is not yet estimated."""

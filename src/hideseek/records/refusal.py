@@ -57,6 +57,14 @@ class Reason(StrEnum):
         "not-linear",
         "images were moved before they were mixed, each time anew, so the rows are no linear system.",
     )
+    NO_NEIGHBOURS = (
+        "no-neighbours",
+        "this attack tells signs from neighbouring pixels, and what was mixed here has none.",
+    )
+    ONE_PRIVATE_IMAGE = (
+        "one-private-image",
+        "this attack needs two private images or more in a row, whose products tell the signs; here a row has one.",
+    )
     NO_COMMON_IMAGES = (
         "no-common-images",
         "every private image is in one row alone, so no two rows share one: it takes two rounds or more.",

@@ -16,6 +16,7 @@ from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
@@ -31,6 +32,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "average-search": AverageSearch(),
     "public-search": PublicSearch(),
     "distinguish": Distinguish(),
+    # InstaHide, ours
+    "phase-retrieval": PhaseRetrieval(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),

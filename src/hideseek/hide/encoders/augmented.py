@@ -42,6 +42,11 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
         """Tell that moved images are not the images."""
         return False
 
+    @property
+    def moves(self) -> bool:
+        """Tell that images are moved."""
+        return True
+
     def noise(self, pixels: int) -> RowNoise | None:
         """Tell what the scheme says."""
         return self.scheme.noise(pixels)
