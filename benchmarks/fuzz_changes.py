@@ -106,19 +106,20 @@ def arrays_of(draw: Draw) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", draw(st.sampled_from([0, 8, 12, 14]))) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that stand twice
-        for name in draw(st.lists(st.sampled_from(["x", "y", "classes", "y_test", "z"]), min_size=1, max_size=4)):
-            shape = tuple(draw(st.lists(st.integers(0, 8) | NUMBERS, max_size=5)))
-            described: Any = {
-                "descr": draw(st.sampled_from(TYPES)),
-                "fortran_order": draw(st.booleans()),
-                "shape": shape,
-            }
-            head = repr(described) if draw(st.integers(0, 5)) else draw(st.text(max_size=30) | st.just("(" * 9000))
+        names = draw(st.just(["x", "y"]) | st.lists(st.sampled_from(["x", "y", "classes", "y_test", "z"]), max_size=4))
+        count = draw(st.integers(0, 8))
+        for name in names:
+            sides = st.lists(st.sampled_from([1, 3, 8, 0]) | st.integers(0, 9), max_size=4 if name == "x" else 1)
+            shape = (count, *draw(sides)) if draw(st.integers(0, 7)) else tuple(draw(st.lists(NUMBERS, max_size=5)))
+            kind = draw(st.sampled_from(TYPES))
+            described = {"descr": kind, "fortran_order": draw(st.booleans()), "shape": shape}
+            head = repr(described) if draw(st.integers(0, 7)) else draw(st.text(max_size=30) | st.just("(" * 9000))
             version = draw(st.sampled_from([1, 2]))
             length = struct.pack("<H" if version == 1 else "<I", min(len(head.encode()), 65535))
-            sides = [side for side in shape if isinstance(side, int)]
-            wanted = int(np.clip(np.prod(sides or [1], dtype=float), 0, 4096))
-            data = bytes(draw(st.sampled_from([0, 1, 4, 8])) * wanted)
+            width = np.dtype(kind).itemsize if kind != "junk" else 1
+            numbers = int(np.clip(np.prod([side for side in shape if isinstance(side, int)], dtype=float), 0, 9000))
+            data = draw(st.binary(max_size=40)).ljust(40, b"\0") * (numbers * width // 40 + 1)
+            data = data[: numbers * width + (0 if draw(st.integers(0, 7)) else 1)]
             archive.writestr(f"{name}.npy", b"\x93NUMPY" + bytes([version, 0]) + length + head.encode() + data)
     content = file.getvalue()
     return content if draw(st.integers(0, 3)) else bytes_of(draw, content)

@@ -65,7 +65,8 @@ def targets(folder: Path) -> Iterator[tuple[str, Target]]:
     yield "evidence.json", of_json(found / "evidence.json", lambda: read_evidence(found))
     yield "claims, header", of_header(claims, lambda: read_evidence(found))
     yield "claims, values", of_values(claims, lambda: read_evidence(found))
-    question = Question(private, {"mixup": ENCODERS["mixup"]}, attacks={"mixup-pairs": ATTACKS["mixup-pairs"]})
+    attacks = {"linear-inversion": ATTACKS["linear-inversion"]}
+    question = Question(private, {"mixup": ENCODERS["mixup"]}, attacks=attacks, budget=1.0)
     audit(question, folder / "audit", seed=1)
     yield "result.json", of_json(folder / "audit" / "result.json", lambda: read_result(folder / "audit"))
     yield from states(folder)

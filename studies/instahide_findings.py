@@ -63,8 +63,8 @@ def table_1(ledger: Ledger, path: Path) -> str:
             rows.append([words, claim, *columns, f"{found['seconds']:,.0f} s"])
     if not rows:
         return ""
-    heads = ["Mixup, k = 4", "paper", "SSIM", "PSNR (dB)", "correlation", "time"]
-    parts = ["## Table 1: is Mixup secure?", table(heads, rows), "SSIM and PSNR are after the best affine fit."]
+    heads = ["Mixup, k = 4", "paper", "fitted SSIM", "fitted PSNR (dB)", "correlation", "time"]
+    parts = ["## Table 1: is Mixup secure?", table(heads, rows), "Fitted: after the best affine fit."]
     if found := result(ledger, "reused images"):
         area = f"{found['scores']['auc']['mean']:.3f}{found['mark']}"
         parts[-1] += f" Two rows that share an image are told from others with an AUC of {area}."
@@ -159,7 +159,7 @@ def figure_7(ledger: Ledger, path: Path) -> str:
 k = 6, n = 50, T = 50, m = 5. The paper has pictures only: on Mixup both attacks show the image; on InstaHide the
 stronger one shows flat or contrasty images vaguely, the weaker one nothing.
 
-{table(["", "attack", "SSIM", "correlation", "re-identified among 50"], rows)}
+{table(["", "attack", "fitted SSIM", "correlation", "re-identified among 50"], rows)}
 {pictures}
 """
 

@@ -32,6 +32,18 @@ def test_quick_work_shows_nothing_and_slow_work_shows_how_far_it_is(monkeypatch:
     assert "3/3" in shown[1]
 
 
+def test_names_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "DELAY", -1.0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    list(progress.track([1], "a\x07[b]\u202e"))
+    with progress.meter(1) as show:
+        show(1, "b\x07[c]")
+    assert "a\\x07[b]\\u202e" in terminal.getvalue()
+    assert "b\\x07[c]" in terminal.getvalue()
+    assert "\x07" not in terminal.getvalue()
+
+
 def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "DELAY", -1.0)
     monkeypatch.setattr(sys, "stderr", stream := StringIO())

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
 
+from hideseek.escapes import escaped
+
 DELAY = 2.0  # seconds before a bar is shown
 
 T = TypeVar("T")
@@ -25,9 +27,9 @@ def track(items: Iterable[T], what: str, total: float | None = None) -> Iterator
 
     if total is None and isinstance(items, Sized):
         total = len(items)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total, visible=False)
+        task = progress.add_task(escaped(what), total=total, visible=False)
         start = time.monotonic()
         for done, item in enumerate(items, start=1):
             yield item
@@ -47,7 +49,7 @@ def meter(total: int) -> Iterator[Callable[[int, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total)
-        yield lambda done, text: progress.update(task, completed=done, description=text)
+        yield lambda done, text: progress.update(task, completed=done, description=escaped(text))

@@ -3,7 +3,7 @@
 A unit of work is 1e-12 seconds, so that a row of the attacks here takes a second; a proof takes two, judging one.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from clocks import VirtualClock
 from hideseek.audit import Question, audit
 from hideseek.audit.planning.plan import WALL_FACTOR, make_plan
 from hideseek.audit.question import Learning
+from hideseek.chance import Randomness
 from hideseek.data import load, normalise
 from hideseek.hide import Laplace
-from hideseek.records import Samples
+from hideseek.records import EncodedRelease, Evidence, Samples
 from hideseek.records.result import AttackResult, FailureKind, Harm, Outcome, Result, StepKind
 from toys import patterns
 from trial_attacks import Counted, Informed, Minor
@@ -175,6 +176,29 @@ def test_an_attack_that_was_stopped_is_tried_again_where_time_is_left(
     slow = came(result)["slow"]
     assert (slow.outcome, slow.failure and slow.failure.kind) == (Outcome.NOT_TRIED, FailureKind.TIME_LIMIT)
     assert [proof.passed for proof in slow.proofs] == [True, True]
+
+
+@dataclass(frozen=True)
+class LongToProve(Minor):
+    """Take twelve seconds more for every proof than anybody would expect."""
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        if (release.scheme.alpha, release.rounds) not in self.audited:  # type: ignore[attr-defined] # of Laplace
+            self.clock.advance(12)
+        return super().seek(release, chance)
+
+
+def test_proofs_that_take_all_the_time_are_in_the_plan(
+    faces: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attacks = {"strong": Counted(rows=4), "slow": LongToProve(rows=4)}
+    result, _ = audited(asked(faces, attacks=attacks, budget=35.0), tmp_path / "a", monkeypatch)
+    assert came(result)["slow"].outcome is Outcome.NOT_TRIED
+    (stage,) = (stage for stage in result.plan if stage.key.attack == "slow")
+    assert stage.left_out
+    assert stage.took is not None
+    assert stage.took >= 12
+    assert "left out after its proofs" in (tmp_path / "a" / "report.html").read_text()
 
 
 def test_accuracy_is_measured_in_a_budget_that_is_too_small(

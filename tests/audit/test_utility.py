@@ -30,6 +30,8 @@ def test_patterns_are_learnt_plainly_and_hidden() -> None:
         found = measure(learning, scheme, how, seeded(0), VirtualClock())
         assert found.accuracy.mean > 0.6
         assert found.epochs == 10
+        assert found.largest_class == pytest.approx(1 / 3)
+        assert found.exceeds_largest_class
         p, n, z = found.accuracy.mean, 60, 1.959964
         middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         wanted = [(middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)]

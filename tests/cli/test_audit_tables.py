@@ -11,6 +11,7 @@ from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.records import Reason, Refusal
 from hideseek.records.result import NoAccuracy, NoAccuracyKind, StepKey, StepKind
 from report.results import sample
+from report.schemes import trained
 
 HIDE, ATTACK, ADVICE = StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE
 
@@ -55,7 +56,7 @@ def test_the_plan_names_every_step(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_budget_below_the_least_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     show_plan(Plan(STEPS[:3], {}, 1e-11, 10.0), QUESTION)  # type: ignore[arg-type]
     text = " ".join(capsys.readouterr().out.split())
-    assert "1 min 32 s of work, the least that works; the budget of 10 s is too small for more." in text
+    assert "1 min 32 s of work, the least that works, and more than the budget of 10 s." in text
     assert "stopped after 6 min 10 s" in text
 
 
@@ -76,6 +77,32 @@ def test_what_is_broken_is_red_what_leaks_is_yellow(tmp_path: Path, capsys: pyte
     said = capsys.readouterr().out
     for words in ("\x1b[1;31mbroken", "\x1b[33mleaks", "\x1b[2mnot tried", "\x1b[39mresisted"):
         assert words in said
+
+
+def test_an_accuracy_is_beside_what_the_largest_class_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on X-rays: 74.6 % is the largest class, and looks better than 66.1 %."""
+    result = sample(tmp_path)
+    assert result.vanilla is not None
+    accuracies = [0.746, 0.661, 0.77, 0.95]
+    schemes = tuple(
+        replace(scheme, name=f"s{place}", accuracy=replace(trained(mean), largest_class=0.746), lost=0.9 - mean)
+        for place, (scheme, mean) in enumerate(zip(result.schemes, accuracies, strict=True))
+    )
+    vanilla = replace(trained(0.9), largest_class=0.746)
+    show_result(replace(result, schemes=schemes, vanilla=vanilla), tmp_path)
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "always the largest class 74.6 %" in rows
+    for start in (
+        "nothing hidden 90.0 %",
+        "s0 74.6 % (−15.4) not above",
+        "s1 66.1 % (−23.9) not above",
+        "s2 77.0 % (−13.0) not surely above",
+        "s3 95.0 % (+5.0) ",
+    ):
+        assert any(row.startswith(start) for row in rows), start
+    assert not any(row.startswith("s3") and "not above" in row for row in rows)
 
 
 def test_the_result_is_a_table_and_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -416,7 +416,8 @@ def test_a_full_disk_loses_nothing(folder: Path, tmp_path: Path, capsys: pytest.
 
 
 SLOW_HIDE = textwrap.dedent("""
-    import sys, time
+    import signal, sys, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells ignore in the background
     from hideseek.cli import main
     from hideseek.hide.mixing import follow
     from hideseek.hide.files import shards

@@ -60,6 +60,8 @@ def test_hide_learn_predict(folder: Path, out: Path, tmp_path: Path, capsys: pyt
     assert main(["learn", "--release", str(hidden), "--test", address, "--out", str(out), *training]) == 0
     text = capsys.readouterr().out
     assert "epoch 12/12" in text
+    assert "Always naming the largest class would be right for 50.0 % of the test images." in text
+    assert "no better" not in text
     assert "hideseek predict" in text
     assert sorted(path.name for path in out.iterdir()) == ["curve.png", "metrics.jsonl", "model.safetensors"]
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
@@ -84,8 +86,25 @@ def test_hide_learn_predict(folder: Path, out: Path, tmp_path: Path, capsys: pyt
 
     for more in ([], ["--hidden", "--pool", address], ["--hidden", "--times", "3"]):
         assert main(["predict", str(out), address, "--seed", "1", *more]) == 0
-        share = float(capsys.readouterr().out.split(" %")[0])
+        text = capsys.readouterr().out
+        assert "; always naming the largest class would be right for 50.0 %." in text
+        share = float(text.split(" %")[0])
         assert share >= (75 if more else 95)  # of an encoding of dark images, some are more of bright ones
+
+
+def test_a_model_that_names_the_largest_class_is_no_better(
+    folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tested on images of one class alone, whatever it says is at most that."""
+    for path in list((folder / "bright").iterdir())[1:]:
+        path.rename(folder / "dark" / f"bright-{path.name}")
+    address = f"folder:{folder}"
+    assert learn(folder, out, "--test", address, "--rate", "1e-30", "--epochs", "1", "--seed", "1") == 0
+    text = capsys.readouterr().out
+    assert "Always naming the largest class would be right for 95.0 % of the test images." in text
+    assert "On test images the model is no better than always naming the largest class (" in text
+    assert main(["predict", str(out), address]) == 0
+    assert ", no better than always naming the largest class (95.0 %)." in capsys.readouterr().out
 
 
 def test_a_party_hides_anew_for_every_epoch(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,7 +169,7 @@ def test_a_narrow_terminal_gets_the_best_baseline(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hideseek.cli.score_table.WIDTH", 100)
+    monkeypatch.setattr("hideseek.cli.terminal.WIDTH", 100)
     assert score(keep(tmp_path / "found", place, reconstruction(truth)), place, "--metrics", "snr") == 0
     text = capsys.readouterr().out
     assert "best baseline" in text

@@ -71,19 +71,24 @@ def test_evidence_of_several_attacks_and_failures_are_for_their_owner_alone(
 ) -> None:
     code, _ = seek("mixup-pairs,linear-inversion", hidden)
     assert code == 0
-    assert (tmp_path / "found" / "linear-inversion" / "failed.json").is_file()
+    assert (tmp_path / "found" / "linear-inversion" / "not-applicable.json").is_file()
     assert closed(tmp_path / "found")
 
 
-@pytest.mark.parametrize("attacks", ["mixup-pairs", "mixup-pairs,linear-inversion"])
-@pytest.mark.parametrize("linked", ["found", "found/mixup-pairs", ".found.partial", "found/.mixup-pairs.partial"])
+@pytest.mark.parametrize(
+    ("attacks", "linked"),
+    [
+        ("mixup-pairs", "found"),
+        ("mixup-pairs", ".found.partial"),
+        *(("mixup-pairs,linear-inversion", linked) for linked in ("found", "found/mixup-pairs", ".found.partial")),
+        ("mixup-pairs,linear-inversion", "found/.mixup-pairs.partial"),
+    ],
+)
 def test_no_link_is_followed(hidden: Path, seek: Seek, tmp_path: Path, attacks: str, linked: str) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     for name in ("failed.json", "chapter"):
         (mine / name).write_text("mine")
-    if attacks == "mixup-pairs" and "/" in linked:
-        pytest.skip("one attack has no subfolder")
     (tmp_path / linked).parent.mkdir(exist_ok=True)
     (tmp_path / linked).symlink_to(mine)
     seek(attacks, hidden, out="found")
@@ -98,8 +103,9 @@ def test_the_same_seed_finds_the_same(hidden: Path, seek: Seek, tmp_path: Path) 
 
 
 def test_there_is_no_option_for_the_secret(hidden: Path, seek: Seek, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit):
-        seek("mixup-pairs", hidden, "--secret", str(tmp_path / "truth"))
+    code, said = seek("mixup-pairs", hidden, "--secret", str(tmp_path / "truth"))
+    assert code == 2
+    assert "--secret" in said
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,6 +247,20 @@ def test_an_attack_that_fails_does_not_stop_the_others(
     assert code == 0
     assert "already" in said
     assert "broken: failed" in said
+
+
+def test_an_attack_that_does_not_apply_has_not_failed(
+    hidden: Path, seek: Seek, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = seek("demask,mixup-public,mixup-pairs", hidden)
+    assert code == 0
+    assert "demask: not applicable: this scheme flips no signs, so there is no mask to undo." in said
+    assert "mixup-public: not applicable: this attack is on schemes that mix in public images" in said
+    assert "failed" not in said
+    (path,) = (tmp_path / "found" / "demask").iterdir()
+    assert json.loads(path.read_text())["reason"].startswith("this scheme flips no signs")
+    assert main(["score", str(tmp_path / "found"), "--secret", str(tmp_path / "truth"), "--metrics", "auc"]) == 0
+    assert "demask not applicable: this scheme flips no signs" in capsys.readouterr().out
 
 
 def test_if_all_fail_the_command_fails(hidden: Path, seek: Seek) -> None:

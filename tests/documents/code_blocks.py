@@ -73,18 +73,18 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def shows(shown: str, real: str) -> bool:
-    """Tell whether real output is what is shown: word for word, numbers aside; a line of … stands for any lines.
+    """Tell whether real output is what is shown: word for word, numbers aside; … at the end of a line is any text.
 
     Keys are drawn anew in every run, so numbers are not compared; nor is how a table's columns are spaced.
 
     >>> shows("…\\n3 are hidden.", "Plan\\n\\n5 are hidden."), shows("3 are hidden.", "5 are seen.")
     (True, False)
     """
-    parts = [_plain(part) for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
+    parts = [_plain(part) for part in re.split(r"…$", shown, flags=re.MULTILINE)]
     return re.fullmatch(".*".join(map(re.escape, parts)), _plain(real), re.DOTALL) is not None
 
 
 def _plain(text: str) -> str:
     """Give a text's words, with one 0 for every number, and one dash for a rule or a minus."""
-    numbers = re.sub(r"[−-]?\d[\d.,]*(e[−+-]?\d+)?", "0", text)
+    numbers = re.sub(r"[−+-]?\d[\d.,]*(e[−+-]?\d+)?", "0", text)
     return " ".join(re.sub("[─-]+", "-", numbers).split())

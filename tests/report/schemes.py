@@ -44,7 +44,7 @@ GIVEN = {threat.name: threat.gives for threat in THREATS}
 
 def trained(mean: float) -> Accuracy:
     """Give an accuracy, with an interval of ± 0.03."""
-    return Accuracy(Range(mean, mean - 0.03, mean + 0.03, 1000), "small-resnet", 20, 4000, 93.0)
+    return Accuracy(Range(mean, mean - 0.03, mean + 0.03, 1000), "small-resnet", 20, 4000, 93.0, 0.5)
 
 
 def mixup(folder: Path) -> SchemeResult:

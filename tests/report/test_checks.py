@@ -63,8 +63,8 @@ def test_public_or_own_images_among_the_private_ones(sound: Result) -> None:
     public = replace(sound.public, overlap=3)
     mixed, own = replace(sound, public=public), replace(sound, own=public)
     assert found(mixed) == found(own) == [("overlap", "")]
-    assert "3 of the 400 public images are private images" in sentences.flag(flags(mixed)[0])
-    assert "3 of the 400 images of the attacker's own are private images" in sentences.flag(flags(own)[0])
+    assert "3 of the 400 public images are private, too" in sentences.flag(flags(mixed)[0])
+    assert "3 of the 400 images of the attacker's own are private, too" in sentences.flag(flags(own)[0])
 
 
 def test_few_images(sound: Result) -> None:
@@ -80,6 +80,8 @@ def test_nothing_was_learnt(sound: Result) -> None:
     chance = 1 / sound.trained_on.classes
     vanilla = replace(sound.vanilla, accuracy=Range(chance, chance - 0.05, chance + 0.05, 100))
     assert found(replace(sound, vanilla=vanilla)) == [("nothing learnt", "")]
+    largest = replace(sound.vanilla, largest_class=sound.vanilla.accuracy.mean)
+    assert found(replace(sound, vanilla=largest)) == [("nothing learnt", "")]
 
 
 def test_a_parameter_that_is_not_what_it_says(sound: Result) -> None:

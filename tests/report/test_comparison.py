@@ -9,6 +9,7 @@ from hideseek.records.result import Outcome, Result
 from hideseek.report import sentences
 from hideseek.report.comparison import Compared, MismatchKind, differences, mismatches
 from report.results import sample
+from report.schemes import trained
 
 
 @pytest.fixture
@@ -39,12 +40,22 @@ def test_what_differs_is_marked(result: Result) -> None:
     assert sentences.difference(found[0]) == (
         "mixup",
         "accuracy",
-        "61.2 % (58.2 to 64.2 %)",
-        "21.2 % (18.2 to 24.2 %)",
+        "61.2 % (58.2 to 64.2 %), largest class 50.0 %",
+        "21.2 % (18.2 to 24.2 %), not above the largest class, 50.0 %",
     )
     assert sentences.difference(found[1]) == ("mixup", "against outsider", "broken", "failed")
     gone = (result.schemes[-1].name, "", "audited", "not audited")
     assert sentences.difference(found[-1]) == gone
+
+
+def test_accuracies_stand_beside_the_largest_class(result: Result) -> None:
+    scheme = result.schemes[0]
+    known = replace(result, schemes=(replace(scheme, accuracy=replace(trained(0.6), largest_class=0.62)),))
+    (accuracy,) = (each for each in differences(result, known) if each.what is Compared.ACCURACY)
+    _, _, first, second = sentences.difference(accuracy)
+    assert first == "61.2 % (58.2 to 64.2 %), largest class 50.0 %"
+    assert second == "60.0 % (57.0 to 63.0 %), not above the largest class, 62.0 %"
+    assert not accuracy.differs
 
 
 def test_intervals_that_overlap_do_not_differ(result: Result) -> None:

@@ -41,6 +41,15 @@ def test_long_captions_stay_under_their_tiles_and_long_feet_fit() -> None:
     assert wide.width > plain.width
 
 
+def test_names_of_any_length_and_any_characters_are_drawn() -> None:
+    tiles = [torch.rand(1, 8, 8) for _ in range(2)]
+    hostile = "\x1b[2J\u202e\ud800\u2028"
+    for name in ("x" * 1_000_001, hostile * 1000, hostile):
+        sheet = contact_sheet(name, (), [Row(name, tiles, (name, "y"))], foot=name)
+        assert sheet.width < 20_000
+    assert contact_sheet(hostile, (), [Row("", tiles)]).height == contact_sheet("t", (), [Row("", tiles)]).height
+
+
 def test_groups_are_set_apart() -> None:
     tiles = [torch.rand(1, 8, 8) for _ in range(4)]
     assert contact_sheet("t", (), [Row("", tiles)], group=2).width > contact_sheet("t", (), [Row("", tiles)]).width

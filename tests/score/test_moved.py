@@ -77,7 +77,7 @@ def test_likeness_is_that_of_the_best_version(secret: MixingSecret) -> None:
     guesses = seeded(1).normals(5, *secret.private.shape)
     items = items_of(secret)
     versions = [secret.private.pixels()] + [secret.moved(torch.arange(30), each) for each in items.T]
-    tables = [np.abs(np.corrcoef(guesses.flatten(1), each.flatten(1))[:5, 5:]) for each in versions]
+    tables = [np.corrcoef(guesses.flatten(1), each.flatten(1))[:5, 5:] for each in versions]
     np.testing.assert_allclose(likeness(guesses, secret), np.max(tables, 0), atol=1e-5)
     some = torch.tensor([7, 3])
     np.testing.assert_allclose(likeness(guesses, secret, some), np.max(tables, 0)[:, [7, 3]], atol=1e-5)

@@ -245,7 +245,7 @@ def test_smoothed_images_are_matched_like_guesses_to_others_than_themselves(secr
         smooth = low_frequencies(sharp, int(name[14])) if "frequencies" in name else blurred(sharp, int(name[22]))
         torch.testing.assert_close(baseline.images, smooth)
         both = np.concatenate([baseline.images.flatten(1).double(), pixels.flatten(1).double()])
-        table = np.abs(np.corrcoef(both)[:24, 24:])
+        table = np.corrcoef(both)[:24, 24:]
         table[np.arange(24), own] = -100
         np.testing.assert_array_equal(baseline.about, linear_sum_assignment(-table)[1])
     means = found["mean of 4 random images"]
@@ -320,7 +320,7 @@ def test_examples_are_the_best_the_median_and_the_worst_beside_what_was_shared()
     noise = torch.linspace(0, 3, 30)[:, None, None, None] * seeded(1).normals(*private.images.shape)
     shown = examples(Reconstruction(private.pixels() + noise, torch.arange(30), "images"), release, secret)
     assert [each.kind for each in shown] == ["best"] * 3 + ["median"] * 3 + ["worst"] * 3
-    assert [label for label, _, _ in shown[0].panels] == ["original", "shared", "recovered"]
+    assert [label for label, _, _ in shown[0].panels] == ["original", "shared", "guess, fitted"]
     assert all(hidden for each in shown for _, _, hidden in each.panels)
     best = shown[0]
     assert (best.subject, best.number, best.metric, best.unit) == ("image", 0, "correlation", "")
@@ -335,7 +335,7 @@ def test_examples_of_items_show_that_item() -> None:
     release, secret = InstaHide(k=4, k_private=2).hide(private, public, seeded(0))
     rows = torch.arange(20)
     shown = examples(Reconstruction(private.pixels(secret.sources[:, 0]), rows), release, secret)
-    assert {label for each in shown for label, _, hidden in each.panels if hidden} == {"original", "recovered"}
+    assert {label for each in shown for label, _, hidden in each.panels if hidden} == {"original", "guess, fitted"}
     for each in shown:
         (row,) = (release.encoded.images == each.panels[1][1]).flatten(1).all(1).nonzero().flatten().tolist()
         assert each.number in secret.sources[row].tolist()
@@ -346,7 +346,7 @@ def test_where_an_item_is_no_picture_none_is_shown() -> None:
     secret = updates_of(private, (0, 1), (2,))
     claim = Reconstruction(private.pixels(slice(0, 3)), torch.tensor([0, 0, 1]), "batches")
     shown = examples(claim, Updates(2), secret)
-    assert [label for label, _, _ in shown[0].panels] == ["original", "recovered"]
+    assert [label for label, _, _ in shown[0].panels] == ["original", "guess, fitted"]
     assert sorted(each.number for each in shown) == [0, 1, 2]
     nothing = Reconstruction(torch.empty(0, 3, 7, 5), torch.empty(0, dtype=torch.int64))
     assert examples(nothing, Updates(2), secret) == []

@@ -17,6 +17,7 @@ EVERYTHING = Found(
     Evidence(
         (
             Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any"),
+            Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any", torch.tensor([True, False])),
             PublicImagesFound(torch.tensor([0]), torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]), 9, complete=True),
             Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([0.1, -0.2])),
             Masks(torch.tensor([4]), torch.ones(1, 1, 3, 4, dtype=torch.int8)),

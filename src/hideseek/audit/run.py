@@ -12,7 +12,7 @@ from hideseek.audit.planning.plan import Plan, make_plan
 from hideseek.audit.provenance import provenance
 from hideseek.audit.question import Question, summary
 from hideseek.audit.steps import StepRunner
-from hideseek.audit.store import opened
+from hideseek.audit.store import check_folder, opened
 from hideseek.audit.threats import THREATS, threats_to
 from hideseek.data.digests import images_digest, labels_digest
 from hideseek.errors import BadInput
@@ -53,6 +53,7 @@ def audit(
     Chance is secure unless a study gives a seed. What is done is kept in the folder: a run that was stopped goes on
     with `resume`. At the end the truth is removed from it, unless `keep` asks for everything.
     """
+    check_folder(folder, resume=resume)
     plan = plan or make_plan(question)
     asked = _asked(question, seed)
     if not resume:

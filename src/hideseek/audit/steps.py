@@ -121,11 +121,15 @@ class StepRunner:
         """Give what was forecast at first, and what it took."""
         took = self.schedule.took
         return tuple(
-            Stage(step.key, step.expected, took.get(step.key), step.key not in took and self._wanted(step.key))
-            for step in self.plan.steps
+            Stage(step.key, step.expected, took.get(step.key), self._left_out(step.key)) for step in self.plan.steps
         )
 
-    def _wanted(self, key: StepKey) -> bool:
+    def _left_out(self, key: StepKey) -> bool:
+        """Tell whether a step that was wanted was not taken; the proofs of an attack may have been."""
+        if key.kind is StepKind.ATTACK:
+            return key not in self.schedule.looks and key not in self.schedule.stopped
+        if key in self.schedule.took:
+            return False
         return key.kind is not StepKind.ADVICE or self.schedule.unadvised(key.scheme) is not None
 
     def _take_up(self) -> None:
@@ -151,6 +155,7 @@ class StepRunner:
         proving = self.clock.now() - started
         share = self.schedule.share(key)
         if share is None:  # as its proofs have shown; perhaps later
+            self.schedule.took[key] = self.schedule.took.get(key, 0.0) + proving
             return
         planned = self._planned(share)
         task = planned_task(self.question.schemes[key.scheme], self.question)

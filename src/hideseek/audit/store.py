@@ -135,14 +135,7 @@ class Store:
 def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[Store]:
     """Open a new folder for an audit, or one that was begun and is asked the same."""
     path = folder / ASKED
-    if resume and folder.is_symlink():
-        raise BadInput(f"{folder} is a link, and links are not followed: name the audit's folder itself.")
-    if resume and not path.is_file():
-        raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
-    if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
-        raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
-    if not resume:
-        _must_be_new(folder)
+    check_folder(folder, resume=resume)
     own_folder(folder, PRIVATE)
     if not resume:
         with explained(folder):
@@ -154,13 +147,22 @@ def opened(folder: Path, asked: Mapping[str, Any], *, resume: bool) -> Iterator[
         if resume:
             _must_be_the_same(path, asked)
         else:
-            _must_be_new(folder)
+            check_folder(folder, resume=False)
             with new_file(path, mode=0o600) as file:
                 file.write(json.dumps(asked, indent=1, ensure_ascii=False).encode())
         yield Store(folder)
 
 
-def _must_be_new(folder: Path) -> None:
+def check_folder(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder in which no audit can begin, or none go on; before anything is computed."""
+    if resume and folder.is_symlink():
+        raise BadInput(f"{folder} is a link, and links are not followed: name the audit's folder itself.")
+    if resume and not (folder / ASKED).is_file():
+        raise BadInput(f"there is no audit to resume in {folder}: begin one, or name another folder.")
+    if resume and (folder / "result.json").is_file() and not (folder / WORK).is_dir():
+        raise BadInput(f"the audit in {folder} is finished: its page can be made again from result.json.")
+    if resume:
+        return
     if (folder / ASKED).is_file() and not (folder / "result.json").is_file():
         raise BadInput(f"an audit was begun in {folder}: resume it, or choose another folder.")
     if not folder.is_symlink():

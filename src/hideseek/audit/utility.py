@@ -9,7 +9,7 @@ from torch import Tensor
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Learning
 from hideseek.chance import Randomness
-from hideseek.learn import Plain, Reencoded, Source, learn, predict, suited
+from hideseek.learn import Plain, Reencoded, Source, largest_class, learn, predict, suited
 from hideseek.records import MixingEncoder, Samples
 from hideseek.records.result import Accuracy, Range
 from hideseek.train.speed import training_speed
@@ -65,7 +65,8 @@ def measure(
     learnt = learn(source, model, training, chance=chance)
     right = _right(predict(learnt.trained, learning.test), learning.test)
     took = clock.now() - started
-    return Accuracy(_range(right, len(learning.test)), model, how.training.epochs, steps, took)
+    baseline = largest_class(learning.test.labels)
+    return Accuracy(_range(right, len(learning.test)), model, how.training.epochs, steps, took, baseline)
 
 
 def _right(answers: Tensor, test: Samples) -> int:

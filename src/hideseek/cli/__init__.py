@@ -1,15 +1,19 @@
 """The verbs as commands: `hideseek VERB …`. One file a verb; what a verb needs is imported when it is called."""
 
 import importlib
+import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 
+from hideseek.cli import terminal
+from hideseek.cli.mistakes import CODES, BadArguments, check_memory, explained
 from hideseek.cli.notes import notes_on_stderr
-from hideseek.errors import BadInput, no_such
+from hideseek.errors import no_such
 
 COMMANDS = {
     "audit": "hide, learn, attack and judge: one page on what leaks, and what it costs",
@@ -24,10 +28,12 @@ COMMANDS = {
     "data": "list the image sets that can be named",
     "demo": "audit four schemes on the embedded faces, in a few minutes",
 }
+DEBUG = "--debug"  # an option of every verb, for reports of errors
 
 
 def _overview() -> str:
     verbs = "\n".join(f"  {name:7} {summary}" for name, summary in COMMANDS.items())
+    codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in CODES.items())
     return f"""hideseek {version("hideseek")}: know what leaks before you share it
 
 usage: hideseek VERB [--help] …
@@ -40,7 +46,11 @@ Try:  hideseek demo
       hideseek show hidden
       hideseek learn --release hidden --out trained
       hideseek seek mixup-pairs --release hidden --out found
-"""
+
+Exit codes:
+{codes}
+
+{DEBUG}, anywhere on the line, shows the traceback of an error."""
 
 
 @contextmanager
@@ -58,33 +68,51 @@ def ended_in_order() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; a mistake that the user can repair is one sentence and a non-zero exit."""
-    verb, *rest = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if verb in ("-h", "--help"):
-        print(_overview(), end="")
-        return 0
-    if verb in ("-V", "--version"):
-        print(version("hideseek"))
-        return 0
-    if verb not in COMMANDS:
-        print(f"hideseek: {no_such('verb', verb, COMMANDS)}", file=sys.stderr)
-        return 2
+    """Run a command; whatever keeps it from its end is one sentence and a non-zero exit."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = DEBUG in given
+    verb, *rest = [each for each in given if each != DEBUG] or ["--help"]
+    terminal.prepare()
     try:
         with ended_in_order(), notes_on_stderr():
-            importlib.import_module(f"hideseek.cli.{verb}").run(rest)
-    except BadInput as mistake:
-        print(f"hideseek: {mistake}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt as stop:
-        print(f"hideseek: {str(stop) or 'stopped.'}", file=sys.stderr)
-        return 130
-    except MemoryError:
-        print("hideseek: there is not enough memory for this: use fewer or smaller images (--size).", file=sys.stderr)
-        return 1
+            _run(verb, rest)
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has left, as `head` does
-        sys.stderr.close()
+        _drop_output()
         return 1
-    except OSError as error:
-        print(f"hideseek: {error.filename or 'a file'} cannot be used: {error.strerror or error}.", file=sys.stderr)
-        return 1
-    return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: nobody reads a traceback)
+        if debug:
+            terminal.complain(*"".join(traceback.format_exception(error)).rstrip().split("\n"))
+        said = explained(error)
+        terminal.complain(f"hideseek: {said.sentence}")
+        return _flushed(said.code)
+    return _flushed(0)
+
+
+def _flushed(code: int) -> int:
+    """Print what is left; where the output is full, that was said, and the rest goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+        return code or 1
+    return code
+
+
+def _run(verb: str, rest: Sequence[str]) -> None:
+    if verb in ("-h", "--help"):
+        terminal.say(*_overview().split("\n"))
+    elif verb in ("-V", "--version"):
+        terminal.say(version("hideseek"))
+    elif verb not in COMMANDS:
+        raise BadArguments(str(no_such("verb", verb, COMMANDS)))
+    else:
+        check_memory()
+        importlib.import_module(f"hideseek.cli.{verb}").run(rest)
+
+
+def _drop_output() -> None:
+    """Let what is left in buffers go nowhere: the interpreter would complain of it at its end."""
+    output = sys.__stdout__
+    if output is not None and sys.stdout is output:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())

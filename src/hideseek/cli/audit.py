@@ -3,17 +3,21 @@
 import inspect
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tyro
 
 from hideseek.audit import audit, make_plan
 from hideseek.audit.provenance import without_folders
+from hideseek.audit.store import check_folder
+from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import question_of
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.schemes import schemes
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS
 from hideseek.records import MixingEncoder
@@ -24,19 +28,19 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and audit; parameters of a single scheme are options too."""
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
-        print(_overview())
+        say(*_overview().split("\n"))
         return
     chosen = schemes(names)
     scheme: Any = next(iter(chosen.values())) if len(chosen) == 1 else Several()
     about = inspect.cleandoc(Audit.__doc__ or "")
     summary, examples = about.partition("\n")[0], about.partition("Try:")[2]
     kind: Any = Audit[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
-    asked: Audit[Any] = tyro.cli(
+    asked: Audit[Any] = parse(
         kind,
-        prog=f"hideseek audit {names}",
+        f"hideseek audit {names}",
+        rest,
         description=f"{summary} `hideseek audit --help` says how that is done.\n\nTry:{examples}",
         default=Audit(scheme, Images(tyro.MISSING), Output(tyro.MISSING)),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
     if not isinstance(asked.scheme, Several):
@@ -60,13 +64,16 @@ def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
 
 
 def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
+    output = asked.output
+    if not output.dry_run:
+        with _hint(output):
+            check_folder(output.out, resume=output.resume)
     question = question_of(asked, chosen)
     plan = make_plan(question)
     show_plan(plan, question)
-    output = asked.output
     if output.dry_run:
         return
-    try:
+    with _hint(output):
         result = audit(
             question,
             output.out,
@@ -76,14 +83,21 @@ def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
             show_private=output.show_private,
             keep=output.keep,
             command=shlex.join(["hideseek", *map(without_folders, sys.argv[1:])]),
-            tell=lambda text: print(text, flush=True),
+            tell=say,
         )
+    show_result(result, output.out)
+
+
+@contextmanager
+def _hint(output: Output) -> Iterator[None]:
+    """Say which option goes on with an audit that was begun."""
+    try:
+        yield
     except BadInput as mistake:
         kept = (output.out / "audit.json").is_file() and not (output.out / "result.json").is_file()
         raise BadInput(
             f"{mistake} (--resume goes on with an audit that was begun.)" if kept else str(mistake)
         ) from None
-    show_result(result, output.out)
 
 
 def _overview() -> str:

@@ -3,13 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from hideseek.cli.score_table import console
+from hideseek.cli.terminal import Cell, Column, Styled, paragraph, say, table
 from hideseek.records.result import (
+    Accuracy,
     NoAccuracy,
     NoAccuracyKind,
     Outcome,
@@ -31,32 +27,28 @@ STYLES = {Outcome.BROKEN: "bold red", Outcome.LEAKS: "yellow", Outcome.RESISTED:
 
 def show_plan(plan: "Plan", question: "Question") -> None:
     """Print what will be done, and what each step is expected to take."""
-    screen = console()
-    table = Table(title="Plan", title_justify="left", box=box.SIMPLE_HEAD, header_style="")
-    table.add_column("step", no_wrap=True)
-    for name in question.schemes:
-        table.add_column(escape(name), justify="right")
+    rows: list[list[Cell]] = []
     attacks = [StepKey(StepKind.ATTACK, attack=attack) for attack in question.attacks]
     for key in (StepKey(StepKind.HIDE), *attacks, StepKey(StepKind.ADVICE)):
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
-        table.add_row(escape(sentences.step(key)), *(_expected(plan, each) for each in keys))
-    screen.print(table)
+        rows.append([sentences.step(key), *(_expected(plan, each) for each in keys)])
+    table([Column("step", whole=True), *(Column(name, right=True) for name in question.schemes)], rows, "Plan")
     learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY), None)
     if learning is not None:
         said = sentences.planned(learning.key, learning.expected)
     else:
         said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NOT_ASKED))
-    screen.print(escape(said), highlight=False)
-    screen.print(sentences.expected(plan.expected, plan.budget, plan.least), highlight=False)
-    screen.print(sentences.at_most(plan.wall_limit), highlight=False)
+    paragraph(said)
+    paragraph(sentences.expected(plan.expected, plan.budget, plan.least))
+    paragraph(sentences.at_most(plan.wall_limit))
 
 
-def _expected(plan: "Plan", key: StepKey) -> str:
+def _expected(plan: "Plan", key: StepKey) -> Cell:
     step = next((each for each in plan.steps if each.key == key), None)
     if step is None:
-        return "[dim]not applicable[/dim]" if key in plan.refused else ""
+        return Styled("not applicable", "dim") if key in plan.refused else ""
     if step.left_out:
-        return "[dim]if time is left[/dim]"
+        return Styled("if time is left", "dim")
     seconds = sentences.duration(step.expected)
     if key.kind is not StepKind.ATTACK or step.share == 1:
         return seconds
@@ -65,23 +57,21 @@ def _expected(plan: "Plan", key: StepKey) -> str:
 
 def show_result(result: Result, folder: Path) -> None:
     """Print one table, the verdict in one sentence, the worst of each scheme, and where the page is."""
-    screen = console()
-    table = Table(box=box.SIMPLE_HEAD, header_style="", show_lines=False)
-    table.add_column("scheme", overflow="fold")
-    table.add_column("accuracy", justify="right", no_wrap=True)
-    for threat in result.threats:
-        table.add_column(threat.name)
+    columns = [Column("scheme", fold=True), Column("accuracy", right=True, whole=True)]
+    rows: list[list[Cell]] = []
     if result.vanilla is not None:
-        accuracy = sentences.number(result.vanilla.accuracy.mean, "share")
-        table.add_row("nothing hidden", accuracy, *("" for _ in result.threats))
+        none = ["" for _ in result.threats]
+        rows.append(["nothing hidden", _marked(result.vanilla, ""), *none])
+        if result.vanilla.largest_class is not None:
+            rows.append(["always the largest class", sentences.number(result.vanilla.largest_class, "share"), *none])
     for scheme in result.schemes:
         outcomes = {verdict.threat: _colour(verdict) for verdict in scheme.verdicts}
         verdicts = [outcomes.get(threat.name, "") for threat in result.threats]
-        table.add_row(escape(scheme.name), _accuracy(scheme), *verdicts)
-    screen.print(table)
+        rows.append([scheme.name, _accuracy(scheme), *verdicts])
+    table([*columns, *(Column(threat.name) for threat in result.threats)], rows)
     for said in _sentences(result):
-        screen.print(escape(said), highlight=False)
-    _places(screen, folder)
+        paragraph(said)
+    _places(folder)
 
 
 def _sentences(result: Result) -> list[str]:
@@ -97,23 +87,29 @@ def _sentences(result: Result) -> list[str]:
     return said
 
 
-def _places(screen: Console, folder: Path) -> None:
-    screen.print(escape(f"The page:     {(folder / 'report.html').resolve()}"), highlight=False, soft_wrap=True)
-    screen.print(escape(f"All figures:  {(folder / 'result.json').resolve()}"), highlight=False, soft_wrap=True)
-    screen.print(escape(sentences.may_be_shared(str(folder / "pictures"))), highlight=False)
+def _places(folder: Path) -> None:
+    say(f"The page:     {(folder / 'report.html').resolve()}")
+    say(f"All figures:  {(folder / 'result.json').resolve()}")
+    paragraph(sentences.may_be_shared(str(folder / "pictures")))
 
 
-def _colour(verdict: Verdict) -> str:
+def _colour(verdict: Verdict) -> Cell:
     """Write an outcome in its colour, with what stands beside it."""
     style, beside = STYLES.get(verdict.outcome, "dim"), sentences.beside(verdict)
-    return f"[{style}]{verdict.outcome}[/]{f' [dim]({beside})[/]' if beside else ''}"
+    outcome = Styled(verdict.outcome, style)
+    return [outcome, Styled(f" ({beside})", "dim")] if beside else outcome
 
 
-def _accuracy(scheme: SchemeResult) -> str:
+def _accuracy(scheme: SchemeResult) -> Cell:
     if scheme.accuracy is None:
         return ""
-    lost = f" ({sentences.points(-scheme.lost)})" if scheme.lost is not None and scheme.lost >= 0 else ""
-    return f"{sentences.number(scheme.accuracy.accuracy.mean, 'share')}{lost}"
+    return _marked(scheme.accuracy, "" if scheme.lost is None else f" ({sentences.gained(-scheme.lost)})")
+
+
+def _marked(measured: Accuracy, gained: str) -> Cell:
+    """Write an accuracy, and mark one that does not exceed what the largest class alone would score."""
+    share = f"{sentences.number(measured.accuracy.mean, 'share')}{gained}"
+    return share if measured.exceeds_largest_class else [share, Styled(f" {sentences.not_above(measured)}", "yellow")]
 
 
 def _worst(scheme: SchemeResult, result: Result) -> list[str]:

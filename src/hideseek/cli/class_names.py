@@ -6,6 +6,7 @@ from typing import Literal
 from hideseek.data.listing import some
 from hideseek.errors import BadInput
 from hideseek.records import Samples
+from hideseek.report import sentences
 
 ClassNames = Literal["names", "numbers"]
 LEAST = 5  # images of a class
@@ -52,4 +53,4 @@ def _counts(samples: Samples) -> dict[str, int]:
 
 
 def _listed(counts: dict[str, int]) -> str:
-    return some(f"{name} ({count:,} image{'' if count == 1 else 's'})" for name, count in counts.items())
+    return some(f"{name} ({sentences.counted(count, 'image')})" for name, count in counts.items())

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
-from hideseek.cli.score_table import console
+from hideseek.cli.arguments import parse
+from hideseek.cli.terminal import Column, Styled, paragraph, table
 from hideseek.report import sentences
 from hideseek.report.comparison import differences, mismatches
 from hideseek.report.result_files import read_result
@@ -26,9 +24,9 @@ class Compare:
     Try:  hideseek compare audit-before audit-after
     """
 
-    first: Annotated[Path, tyro.conf.Positional]
+    first: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FIRST")]
     """The folder that `hideseek audit` wrote, or its result.json."""
-    second: Annotated[Path, tyro.conf.Positional]
+    second: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SECOND")]
     """Another one."""
     changes: bool = False
     """Show only what differs."""
@@ -36,20 +34,16 @@ class Compare:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments, read both, compare."""
-    asked = tyro.cli(Compare, prog="hideseek compare", args=arguments)
+    asked = parse(Compare, "hideseek compare", arguments)
     first, second = read_result(asked.first), read_result(asked.second)
-    screen = console()
     for place, result in ((asked.first, first), (asked.second, second)):
-        screen.print(f"{escape(str(place))}: {escape(sentences.headline(result))}", highlight=False)
+        paragraph(f"{place}: {sentences.headline(result)}")
     for mismatch in mismatches(first, second):
-        screen.print(f"Not like with like. {escape(sentences.mismatch(mismatch))}", highlight=False)
+        paragraph(f"Not like with like. {sentences.mismatch(mismatch)}")
     found = [each for each in differences(first, second) if each.differs or not asked.changes]
-    table = Table(box=box.SIMPLE_HEAD, header_style="")
-    for head in ("", "", str(asked.first), str(asked.second), ""):
-        table.add_column(escape(head))
+    rows = []
     for each in found:
-        style = "[bold]" if each.differs else ""
         words = (*sentences.difference(each), "differs" if each.differs else "")
-        table.add_row(*(f"{style}{escape(word)}" for word in words))
-    screen.print(table)
-    screen.print(sentences.differing(sum(each.differs for each in found)))
+        rows.append([Styled(word, "bold" if each.differs else "") for word in words])
+    table([Column(head) for head in ("", "", str(asked.first), str(asked.second), "")], rows)
+    paragraph(sentences.differing(sum(each.differs for each in found)))

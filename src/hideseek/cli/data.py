@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import tyro
-
+from hideseek.cli.arguments import parse
+from hideseek.cli.terminal import say
 from hideseek.data import DATASETS
 
 
@@ -15,12 +15,15 @@ class Data:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and list."""
-    tyro.cli(Data, prog="hideseek data", args=arguments)
+    parse(Data, "hideseek data", arguments)
     for name, dataset in DATASETS.items():
         counts = " + ".join(f"{count:,} {split}" for split, count in dataset.counts.items())
         pixels = "×".join(str(side) for side in dataset.shape)
-        print(f"{name}: {dataset.title}")
-        print(f"    {counts} images of {pixels}, {dataset.classes} classes")
-        print(f"    where: {dataset.where}")
-        print(f"    terms: {dataset.terms}\n")
-    print("Others: folder:PATH (a subfolder a class), npz:PATH, patches:ADDRESS (public patches of any of these).")
+        say(
+            f"{name}: {dataset.title}",
+            f"    {counts} images of {pixels}, {dataset.classes} classes",
+            f"    where: {dataset.where}",
+            f"    terms: {dataset.terms}",
+            "",
+        )
+    say("Others: folder:PATH (a subfolder a class), npz:PATH, patches:ADDRESS (public patches of any of these).")

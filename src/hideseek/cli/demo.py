@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import tyro
 from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
 from hideseek.chance import Randomness, secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.audit import perform
 from hideseek.cli.audit_options import Accuracies, Attacking, Audit, Images, Output, Several
 from hideseek.cli.schemes import schemes
+from hideseek.cli.terminal import say
 from hideseek.data import load, normalise
 from hideseek.files import must_be_new, new_file
 from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, RecipeEncoder
@@ -52,7 +53,7 @@ class Demo:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments, audit and draw."""
-    asked = tyro.cli(Demo, prog="hideseek demo", args=arguments)
+    asked = parse(Demo, "hideseek demo", arguments)
     must_be_new(asked.out)
     audit = Audit(
         Several(),
@@ -65,7 +66,7 @@ def run(arguments: Sequence[str]) -> None:
     picture = demo_sheet(secure() if asked.seed is None else seeded(asked.seed))
     with new_file(asked.out / "faces.png") as file:
         picture.save(file, "PNG")
-    print(f"What hiding does to faces: {(asked.out / 'faces.png').resolve()}")
+    say(f"What hiding does to faces: {(asked.out / 'faces.png').resolve()}")
 
 
 def demo_sheet(chance: Randomness, faces: int = 3) -> Image.Image:

@@ -9,8 +9,10 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, arg
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
 from hideseek.cli.images import public_images, training_images
+from hideseek.cli.terminal import say
 from hideseek.data.labels import NoLabels
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
@@ -18,6 +20,7 @@ from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
 from hideseek.hide.files.release_checks import Revealed
 from hideseek.hide.files.release_files import write_release
 from hideseek.records import Samples
+from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
 
@@ -76,17 +79,17 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and hide."""
     name, *rest = [*arguments] or ["--help"]
     if name in ("-h", "--help"):
-        print(_schemes())
+        say(*_schemes().split("\n"))
         return
     if name not in ENCODERS:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
-    asked: Hide[RecipeEncoder] = tyro.cli(
+    asked: Hide[RecipeEncoder] = parse(
         kind,
-        prog=f"hideseek hide {name}",
+        f"hideseek hide {name}",
+        rest,
         default=Hide(scheme, tyro.MISSING, tyro.MISSING),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes,),
     )
     hide(asked)
@@ -106,14 +109,14 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; what was not finished was removed.") from None
     size = sum(path.stat().st_size for path in asked.out.iterdir())
-    print(f"{len(private):,} images are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
+    say(f"{sentences.counted(len(private), 'image')} are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
     if studies.seed is not None:
-        print(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
+        say(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
     if studies.give_away:
-        print(f"It gives the {' and the '.join(studies.give_away)} away: it is for studies, and protects less.")
+        say(f"It gives the {' and the '.join(studies.give_away)} away: it is for studies, and protects less.")
     if studies.keep_secret is not None:
-        print(f"The ground truth is in {studies.keep_secret}: never share it.")
-    print(f"Look at it:  hideseek show {asked.out}")
+        say(f"The ground truth is in {studies.keep_secret}: never share it.")
+    say(f"Look at it:  hideseek show {asked.out}")
 
 
 def _private(asked: Hide[RecipeEncoder]) -> Samples:
@@ -125,7 +128,7 @@ def _private(asked: Hide[RecipeEncoder]) -> Samples:
     except NoLabels:
         private = training_images(asked.data, images.normalise, **how, labelled=False)
     check_sizes(private, images.least)
-    print(described(private, images.class_names), flush=True)
+    say(described(private, images.class_names))
     return without_names(private, images.class_names)
 
 
@@ -133,7 +136,8 @@ def _check_public(asked: Hide[RecipeEncoder]) -> None:
     """Refuse public images that the scheme has no use for, and a scheme that lacks them."""
     if asked.public is None and asked.scheme.mixes_public:
         count = asked.scheme.images_per_row.public
-        raise BadInput(f"this scheme mixes {count} public images into every row: name them with --public.")
+        mixed = sentences.counted(count, "public image")
+        raise BadInput(f"this scheme mixes {mixed} into every row: name a set with --public.")
     if asked.public is not None and not asked.scheme.mixes_public:
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
 

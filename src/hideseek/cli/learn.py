@@ -9,16 +9,19 @@ from typing import Any
 import tyro
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
 from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
-from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, learn
+from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
 from hideseek.records import MixingEncoder, Samples
+from hideseek.report import sentences
 from hideseek.report.training_curve import draw_curve
 from hideseek.train.recipes import RECIPES
 from hideseek.train.trained import MODEL, write_model
@@ -35,12 +38,12 @@ def run(arguments: Sequence[str]) -> None:
     kind: Any = Learn[type(method)]  # type: ignore[misc] # its options are the scheme's fields
     about = inspect.cleandoc(Learn.__doc__ or "")
     plain = name == "vanilla"
-    asked: Learn[Any] = tyro.cli(
+    asked: Learn[Any] = parse(
         kind,
-        prog="hideseek learn" if plain else f"hideseek learn --scheme {name}",
+        "hideseek learn" if plain else f"hideseek learn --scheme {name}",
+        rest,
         description=f"{about}\n{lists()}" if plain else about,
         default=Learn(tyro.MISSING, method),
-        args=rest,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone),
     )
     train(asked)
@@ -74,7 +77,9 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     test = _test(asked, source.samples)
     first = this_worker().first
     if first and test is None:
-        print("There is no --test set: how well the model does on new images will not be known.")
+        say("There is no --test set: how well the model does on new images will not be known.")
+    if first and test is not None:
+        say(sentences.largest_class(largest_class(test.labels)))
     learnt = learn(
         source,
         asked.training.model or source.suited(),
@@ -82,10 +87,12 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
         test=test,
         chance=secure() if asked.run.seed is None else seeded(asked.run.seed),
         run_folder=folder,
-        on_epoch=lambda epoch: print(_line(epoch, training.epochs), flush=True),
+        on_epoch=lambda epoch: say(_line(epoch, training.epochs)),
     )
     if first:
         _write(asked, learnt, folder)
+        if test is not None:
+            say(*_no_better(learnt, test))
 
 
 def _check(asked: Learn[Any], folder: RunFolder) -> None:
@@ -169,6 +176,13 @@ def _line(epoch: dict[str, float], epochs: int) -> str:
     )
 
 
+def _no_better(learnt: Learnt, test: Samples) -> list[str]:
+    """Say that nothing was learnt that helps with test images, where that is so."""
+    measured = [epoch["test_accuracy"] for epoch in learnt.history if "test_accuracy" in epoch]
+    said = sentences.no_better(measured[-1], largest_class(test.labels)) if measured else ""
+    return [said] if said else []
+
+
 def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:
     """Write the curve, then the model, and only then remove the checkpoint."""
     images, features = asked.images, asked.images.features
@@ -183,12 +197,12 @@ def _write(asked: Learn[Any], learnt: Learnt, folder: RunFolder) -> None:
         draw_curve(learnt.history, f"{trained.architecture} on {images.release or images.data}{hidden}", file)
     write_model(asked.out / MODEL, trained, scheme)
     folder.checkpoint.unlink(missing_ok=True)
-    print(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
+    say(f"The model is in {asked.out / MODEL}, how it went in {asked.out / 'curve.png'}.")
     if not all(name.isdecimal() for name in trained.classes):
-        print(f"It names its classes: {some(trained.classes)} (--class-names numbers leaves the names out).")
+        say(f"It names its classes: {some(trained.classes)} (--class-names numbers leaves the names out).")
     if learnt.epsilon is not None:
         spent = f"ε = {learnt.epsilon:.3g} at δ = {asked.scheme.delta:g}"
-        print(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")
+        say(f"Its weights spent {spent}; metrics and curve are outside of that: do not share them.")
     if asked.run.seed is not None:
-        print(f"All chance came from the seed {asked.run.seed}: it is for studies, and protects nothing.")
-    print(f"Ask it:  hideseek predict {asked.out} IMAGES…")
+        say(f"All chance came from the seed {asked.run.seed}: it is for studies, and protects nothing.")
+    say(f"Ask it:  hideseek predict {asked.out} IMAGES…")

@@ -1,14 +1,15 @@
 """What the library logs, such as files that it passes over, told to the person at the keyboard."""
 
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from hideseek.cli.terminal import complain
 
 
 class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print(f"hideseek: {record.getMessage()}", file=sys.stderr, flush=True)
+        complain(f"hideseek: {record.getMessage()}")
 
 
 @contextmanager

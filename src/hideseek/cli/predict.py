@@ -14,14 +14,17 @@ from torch import Tensor
 from tyro.conf import arg
 
 from hideseek.chance import secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images
+from hideseek.cli.terminal import say, shown
 from hideseek.data import load
 from hideseek.data.folder import image_files, load_files
 from hideseek.errors import BadInput
 from hideseek.files import new_file
 from hideseek.hide.files.schemes import BadParameter, from_json
-from hideseek.learn import accuracy, predict
+from hideseek.learn import accuracy, largest_class, predict
 from hideseek.records import MixingEncoder, Samples
+from hideseek.report import sentences
 from hideseek.train.trained import MODEL, Trained, read_model
 
 
@@ -61,7 +64,7 @@ class Predict:
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and ask."""
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone)
-    asked = tyro.cli(Predict, prog="hideseek predict", args=arguments, config=config)
+    asked = parse(Predict, "hideseek predict", arguments, config=config)
     path = asked.model / MODEL if asked.model.is_dir() else asked.model
     trained, described = read_model(path)
     images, names = _images(asked, trained)
@@ -76,7 +79,8 @@ def run(arguments: Sequence[str]) -> None:
     answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=hiding.times, chance=chance)
     _answer(asked, trained, answers, names)
     if images.labels.shape[1]:
-        print(f"{100 * accuracy(answers, images.labels):.2f} % of {len(images):,} images are classified correctly.")
+        right = accuracy(answers, images.labels)
+        say(sentences.classified(right, len(images), largest_class(images.labels)))
 
 
 def _scheme(hiding: HidingOptions, described: object) -> MixingEncoder | None:
@@ -152,16 +156,19 @@ def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"
     if asked.out is None and not any(place.exists() for place in places):
         return  # an address: its accuracy is the answer
     if asked.out is None and not places[0].is_dir():
-        width = max(map(len, names))
+        width = max(len(shown(name)) for name in names)
         for name, which, sure in rows:
-            print(f"{name:{width}}  {which}  {100 * float(sure):.1f} %")
+            say(f"{shown(name):{width}}  {which}  {100 * float(sure):.1f} %")
         return
-    table = io.StringIO(newline="")
-    writer = csv.writer(table)
-    writer.writerows([("image", "class", "confidence"), *rows])
     if asked.out is None:
-        print(table.getvalue(), end="")
+        say(*_csv([tuple(map(shown, row)) for row in rows]).splitlines())
         return
     with new_file(asked.out) as file:
-        file.write(table.getvalue().encode(errors="replace"))
-    print(f"{len(rows):,} answers are in {asked.out}.")
+        file.write(_csv(rows).encode(errors="replace"))
+    say(f"Answers about {sentences.counted(len(rows), 'image')} are in {asked.out}.")
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> str:
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows([("image", "class", "confidence"), *rows])
+    return table.getvalue()

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from hideseek.cli.arguments import parse
+from hideseek.cli.terminal import say
 from hideseek.report import sentences
 from hideseek.report.page.page import write_page
 from hideseek.report.result_files import read_result
@@ -19,7 +21,7 @@ class Report:
     Try:  hideseek report audit --show-private
     """
 
-    audit: Annotated[Path, tyro.conf.Positional]
+    audit: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The folder that `hideseek audit` wrote."""
     show_private: bool = False
     """Show private and recovered images as they are; by default they are blurred. Do not pass such a page on."""
@@ -27,10 +29,10 @@ class Report:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments, read, render."""
-    asked = tyro.cli(Report, prog="hideseek report", args=arguments)
+    asked = parse(Report, "hideseek report", arguments)
     result = read_result(asked.audit)
     page = write_page(result, asked.audit, show_private=asked.show_private)
-    print(sentences.headline(result))
-    print(f"The page: {page.resolve()}")
+    say(sentences.headline(result))
+    say(f"The page: {page.resolve()}")
     if asked.show_private:
-        print("It shows private images: do not pass it on.")
+        say("It shows private images: do not pass it on.")

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import tyro
 
 from hideseek.chance import seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.score_table import show, show_failed
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput, no_such
 from hideseek.files import new_file, read_record
 from hideseek.hide.files.secret_files import read_secret
@@ -24,6 +26,8 @@ from hideseek.score.metrics import METRICS
 from hideseek.seek.evidence_files import Found, read_evidence
 
 FORMAT = 2
+WITHOUT = {"failed.json": ("error", "failed"), "not-applicable.json": ("reason", "not applicable")}
+"""The files that say why there is no evidence of an attack: where in it that stands, and what is said."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Score:
           hideseek score found --secret secret --picture found.png
     """
 
-    evidence: Annotated[Path, tyro.conf.Positional]
+    evidence: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="EVIDENCE")]
     """The folder that `hideseek seek` wrote, of one attack or of several."""
     secret: Path
     """The secret that was kept with the release (hideseek hide --keep-secret FILE)."""
@@ -68,7 +72,7 @@ def run(arguments: Sequence[str]) -> None:
     explained = (
         f"{inspect.cleandoc(Score.__doc__ or '')}\n\nMetrics of each kind of claim (score.json explains them):\n{kinds}"
     )
-    score(tyro.cli(Score, prog="hideseek score", args=arguments, description=explained))
+    score(parse(Score, "hideseek score", arguments, description=explained))
 
 
 def score(asked: Score) -> None:
@@ -98,7 +102,7 @@ def score(asked: Score) -> None:
 
 def _folders(place: Path) -> list[Path]:
     """Give the folder of one attack's evidence, or those of several in it."""
-    results = ("evidence.json", "failed.json")
+    results = ("evidence.json", *WITHOUT)
     if not place.is_dir() or any((place / name).is_file() for name in results):
         return [place]
     inside = [each for each in sorted(place.iterdir()) if any((each / name).is_file() for name in results)]
@@ -107,11 +111,12 @@ def _folders(place: Path) -> list[Path]:
 
 def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outcome) -> None:
     """Judge one attack, show what came out and keep it."""
-    if not (folder / "evidence.json").is_file() and (folder / "failed.json").is_file():
-        attack, error = _failed(folder / "failed.json")
-        show_failed(attack, error)
-        outcome.described[folder.name] = {"format": FORMAT, "attack": attack, "failed": error}
-        return
+    for file, (key, what) in WITHOUT.items():
+        if not (folder / "evidence.json").is_file() and (folder / file).is_file():
+            attack, why = _why_none(folder / file, key)
+            show_failed(attack, why, what)
+            outcome.described[folder.name] = {"format": FORMAT, "attack": attack, what: why}
+            return
     found = read_evidence(folder)
     if found.release not in secrets:
         secrets[found.release] = read_secret(asked.secret, found.release)
@@ -128,13 +133,13 @@ def _one(folder: Path, asked: Score, secrets: dict[str, Secret], outcome: _Outco
                 outcome.sheet += _rows(found.attack, claim, secret)
 
 
-def _failed(path: Path) -> tuple[str, str]:
-    """Read why an attack failed."""
+def _why_none(path: Path, key: str) -> tuple[str, str]:
+    """Read why there is no evidence of an attack."""
     try:
         told = read_record(path)
-        if set(told) != {"attack", "error"}:
+        if set(told) != {"attack", key}:
             raise ValueError
-        return str(told["attack"]), str(told["error"])
+        return str(told["attack"]), str(told[key])
     except (OSError, ValueError, TypeError):
         raise BadInput(f"{path} is damaged: run the attack again.") from None
 
@@ -155,16 +160,17 @@ def _write(path: Path, described: dict[str, Any]) -> None:
     text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False)
     with new_file(path) as file:
         file.write(text.encode())
-    print(f"All figures are in {path}.")
+    say(f"All figures are in {path}.")
 
 
 def _rows(attack: str, claim: Reconstruction, secret: Secret) -> list[Row]:
     """Put the original above the guess, for the best, the median and the worst."""
     rows = []
     for kind, examples in gallery(claim, secret).items():
-        captions = [f"image {each.image}\n|corr| {each.likeness:.2f}" for each in examples]
+        metric = "|corr|" if secret.masked else "corr"
+        captions = [f"image {each.image}\n{metric} {each.likeness:.2f}" for each in examples]
         rows.append(Row(f"{attack}, {kind}: original", [each.truth for each in examples]))
-        rows.append(Row("guess", [each.guess for each in examples], captions))
+        rows.append(Row("guess, fitted", [each.guess for each in examples], captions))
     return [row for row in rows if row.tiles]
 
 
@@ -178,4 +184,4 @@ def _draw(rows: list[Row], path: Path) -> None:
     sheet = contact_sheet("What was found", (), rows, foot)
     with new_file(path, mode=0o600) as file:
         sheet.save(file, "PNG")
-    print(f"The picture is in {path}. It shows private images: do not share it.")
+    say(f"The picture is in {path}. It shows private images: do not share it.")

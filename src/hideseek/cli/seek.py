@@ -11,7 +11,9 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 
 from hideseek.chance import Randomness, secure, seeded
+from hideseek.cli.arguments import parse
 from hideseek.cli.images import public_images
+from hideseek.cli.terminal import say
 from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder, own_folder
@@ -24,13 +26,15 @@ from hideseek.seek import run as attack_release
 from hideseek.seek.evidence_files import Found, read_evidence, write_evidence
 
 A = TypeVar("A", bound=Attack[Any])
+FAILED, NOT_APPLICABLE = "failed.json", "not-applicable.json"  # why there is no evidence of an attack
 GIVE_AWAY = "for a study, hide with --give-away"
 ONE = """The attack sees the release and what you put beside it, never the secret: there is no option for one.
 
 Its evidence (claims.safetensors, evidence.json, a picture) is judged by `hideseek score`, which is given the secret."""
 SEVERAL = """Run several attacks with their default settings, each into a folder of its own.
 
-An attack that fails is reported, and the others run. What is finished is not run again: a stopped run goes on."""
+What does not apply to the release, or fails, is said, and the others run. What is finished is not run again: a stopped
+run goes on."""
 FIELDS = {  # how each field of a release is given
     "public": "--public ADDRESS names the public images that were mixed in",
     "own": "--own ADDRESS names images of the attacker's own",
@@ -48,6 +52,10 @@ HINTS = {  # what to do about a refusal
     Reason.TOO_FEW_ROUNDS: "hide with more --rounds",
     Reason.INCOMPLETE_SOURCES: f"{GIVE_AWAY} weights sources",
 }
+
+
+class NotApplicable(BadInput):
+    """The attack has nothing in this release to work on, or lacks something."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,7 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and attack."""
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
-        print(_attacks())
+        say(*_attacks().split("\n"))
         return
     known = {**ATTACKS, **VARIANTS}
     chosen = list(ATTACKS) if names == "all" else names.split(",")
@@ -90,17 +98,17 @@ def run(arguments: Sequence[str]) -> None:
         if name not in known:
             raise no_such("attack", name, known)
     if len(chosen) > 1:
-        options = tyro.cli(SeekOptions, prog=f"hideseek seek {names}", description=SEVERAL, args=rest)
+        options = parse(SeekOptions, f"hideseek seek {names}", rest, description=SEVERAL)
         seek_several({name: known[name] for name in chosen}, options)
         return
     attack = known[names]
     kind: Any = Seek[type(attack)]  # type: ignore[misc] # its flags are the attack's fields
-    asked: Seek[Attack[Any]] = tyro.cli(
+    asked: Seek[Attack[Any]] = parse(
         kind,
-        prog=f"hideseek seek {names}",
+        f"hideseek seek {names}",
+        rest,
         description=f"{describe(attack)}.\n\n{ONE}",
         default=Seek(attack, SeekOptions(tyro.MISSING, tyro.MISSING)),
-        args=rest,
         config=(tyro.conf.AvoidSubcommands,),  # a name chooses the parts of an attack, options their settings
     )
     must_be_new(asked.common.out)
@@ -108,10 +116,10 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None:
-    """Run attacks one after another; one that fails does not stop the others."""
+    """Run attacks one after another; one that does not apply, or fails, does not stop the others."""
     own_folder(asked.out, 0o700)
     release, digest = _seen(asked), release_digest(asked.release)
-    failed = []
+    ran = 0
     for name, attack in attacks.items():
         folder = asked.out / name
         if folder.exists() or folder.is_symlink():
@@ -122,23 +130,33 @@ def seek_several(attacks: Mapping[str, Attack[Any]], asked: SeekOptions) -> None
                 raise BadInput(f"{folder} is evidence of another release: choose another folder.")
             if there.seed != asked.seed or there.settings != settings(attack):
                 raise BadInput(f"{folder} is evidence of other settings or another seed: choose another folder.")
-            print(f"{name}: in {folder} already.")
+            say(f"{name}: in {folder} already.")
+            ran += 1
             continue
-        (folder / "failed.json").unlink(missing_ok=True)  # of a run before, to be tried again
+        for file in (FAILED, NOT_APPLICABLE):
+            (folder / file).unlink(missing_ok=True)  # of a run before, to be tried again
         try:
             must_be_new(folder)
             _seek(name, attack, release, folder, asked)
+            ran += 1
+        except NotApplicable as refused:
+            _note(folder / NOT_APPLICABLE, {"attack": name, "reason": str(refused)})
+            say(f"{name}: not applicable: {refused}")
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"stopped in {name}; attacks that are finished are kept in {asked.out}.") from None
         except Exception as error:  # noqa: BLE001 (whatever an attack raises, the others run)
             reason = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
-            failed.append(name)
-            own_folder(folder, 0o700)
-            with new_file(folder / "failed.json", 0o600) as file:
-                file.write(json.dumps({"attack": name, "error": reason}, ensure_ascii=False).encode())
-            print(f"{name}: failed. {reason}")
-    if len(failed) == len(attacks):
+            _note(folder / FAILED, {"attack": name, "error": reason})
+            say(f"{name}: failed. {reason}")
+    if not ran:
         raise BadInput("no attack could be run.")
+
+
+def _note(path: Path, said: Mapping[str, str]) -> None:
+    """Write beside the evidence of others why there is none of this attack."""
+    own_folder(path.parent, 0o700)
+    with new_file(path, 0o600) as file:
+        file.write(json.dumps(said, ensure_ascii=False).encode())
 
 
 def _seen(asked: SeekOptions) -> EncodedRelease:
@@ -165,11 +183,11 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
         if picture is not None:
             with new_file(partial / "evidence.png", 0o600) as file:
                 picture.save(file, "PNG")
-    print(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
+    say(f"{name}: evidence in {folder} ({cost(evidence.seconds, evidence.memory)}).")
     for remark, value in evidence.remarks.items():
         if isinstance(value, int | float):
-            print(f"  {remark}: {parameter(value)}")
-    print(f"Judge it:  hideseek score {folder} --secret FILE")
+            say(f"  {remark}: {parameter(value)}")
+    say(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
 def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:
@@ -184,9 +202,8 @@ def _evidence(attack: Attack[Any], release: EncodedRelease, chance: Randomness) 
             ]
         else:
             hints = [HINTS[reason]] if reason in HINTS else []
-        if not hints:
-            raise
-        raise BadInput(f"{str(error).rstrip('.')} ({'; '.join(dict.fromkeys(hints))}).") from None
+        hint = f" ({'; '.join(dict.fromkeys(hints))})" if hints else ""
+        raise NotApplicable(f"{str(error).rstrip('.')}{hint}.") from None
 
 
 def _chance(seed: int | None) -> Randomness:

@@ -8,7 +8,10 @@ from typing import Annotated, Any
 import tyro
 from PIL import Image
 
+from hideseek.cli.arguments import parse
+from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
+from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
@@ -30,7 +33,7 @@ class Show:
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and draw."""
-    asked = tyro.cli(Show, prog="hideseek show", args=arguments)
+    asked = parse(Show, "hideseek show", arguments)
     if asked.count < 1:
         raise BadInput(f"--count must be at least 1, not {asked.count}.")
     folder = asked.release.resolve()
@@ -38,7 +41,7 @@ def run(arguments: Sequence[str]) -> None:
     picture = release_sheet(read_release(folder), asked.count)
     with new_file(path) as file:
         picture.save(file, "PNG")
-    print(path)
+    say(str(path))
 
 
 def release_sheet(release: EncodedRelease, count: int) -> Image.Image:
@@ -56,7 +59,7 @@ def release_sheet(release: EncodedRelease, count: int) -> Image.Image:
 def _label(label: Sequence[float], names: Sequence[str]) -> str:
     """Give the two largest entries of a mixed label."""
     largest = sorted(range(len(label)), key=lambda i: -label[i])[:2]
-    return "\n".join(f"{label[i]:.2f} {names[i] if names else i}" for i in largest if label[i] > 0)
+    return "\n".join(f"{label[i]:.2f} {escaped(names[i]) if names else i}" for i in largest if label[i] > 0)
 
 
 def _flat(scheme: dict[str, Any]) -> dict[str, Any]:

@@ -37,12 +37,17 @@ _KEPT = 0.7  # the share of patches, those with most contrast, that is drawn fro
 
 
 def load_faces(split: str) -> Samples:
-    """Give 25×25 grey pieces of Labeled Faces in the Wild, half faces, half background; every fifth is for testing."""
-    pixels = np.load(_find("skimage/data/lfw_subset.npy"), allow_pickle=False).astype(np.float32)
+    """Give 25×25 grey pieces of Labeled Faces in the Wild, half faces, half background; every fifth is for testing.
+
+    The package has them as floats, scaled down from photographs; here they are bytes, as images in folders are.
+    """
+    pixels = np.load(_find("skimage/data/lfw_subset.npy"), allow_pickle=False)
+    stored = np.rint(255 * pixels).astype(np.uint8)
     ids = np.repeat([0, 1], 100)
     testing = np.arange(len(ids)) % 5 == 4
     chosen = testing if split == "test" else ~testing
-    return Samples(torch.from_numpy(pixels[chosen][:, None]), one_hot(ids[chosen], 2), classes=FACE_CLASSES)
+    scale = torch.full((1, 1), 1 / 255)
+    return Samples(torch.from_numpy(stored[chosen][:, None]), one_hot(ids[chosen], 2), scale, classes=FACE_CLASSES)
 
 
 def load_photos(split: str) -> Samples:

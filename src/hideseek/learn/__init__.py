@@ -1,7 +1,7 @@
 """Learning: train on what was hidden, and ask what was trained."""
 
 from hideseek.learn.closed_form import class_means
-from hideseek.learn.inference import accuracy, predict
+from hideseek.learn.inference import accuracy, largest_class, predict
 from hideseek.learn.private_sgd import PrivateSGD
 from hideseek.learn.run import Learnt, learn
 from hideseek.learn.run_folder import RunFolder
@@ -17,6 +17,7 @@ __all__ = [
     "Source",
     "accuracy",
     "class_means",
+    "largest_class",
     "learn",
     "predict",
     "suited",

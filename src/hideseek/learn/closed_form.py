@@ -17,6 +17,9 @@ from hideseek.train.trained import Trained, class_names
 MODEL = "linear"
 CHUNK = 4096  # rows that are looked at together
 ROUNDING = 1e-4  # what labels that should sum to one may lack
+NEVER = (
+    -1e30
+)  # what is added to the score of a class that has no rows: finite, since models with other weights are refused
 
 
 def class_means(releases: Iterable[EncodedRelease]) -> Trained:
@@ -90,7 +93,7 @@ class _Sums:
         noise = unexplained / max(1, self.rows - int(present.sum()))  # σ²
         means, squares = solution[:-1], solution[:-1].square().sum(1)
         share = max(0.0, 1 - noise * float(inverse.diagonal()[:-1].sum()) / float(squares.sum()))
-        return means, torch.where(present[:-1], -share * squares / 2, -torch.inf)
+        return means, torch.where(present[:-1], -share * squares / 2, NEVER)
 
 
 def _linear(

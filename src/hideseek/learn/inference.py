@@ -72,6 +72,20 @@ def accuracy(probabilities: Float[Tensor, "n classes"], labels: Float[Tensor, "n
     >>> accuracy(torch.tensor([[0.9, 0.1], [0.6, 0.4]]), torch.eye(2))
     0.5
     """
+    _check_labelled(labels)
+    return (probabilities.argmax(1) == labels.argmax(1)).float().mean().item()
+
+
+def largest_class(labels: Float[Tensor, "n classes"]) -> float:
+    """Give the share of images that are of the largest class: the accuracy of always naming that.
+
+    >>> largest_class(torch.eye(2)[torch.tensor([0, 1, 1, 1])])
+    0.75
+    """
+    _check_labelled(labels)
+    return labels.argmax(1).bincount().max().item() / len(labels)
+
+
+def _check_labelled(labels: Float[Tensor, "n classes"]) -> None:
     if len(labels) == 0 or labels.shape[1] == 0:
         raise BadInput("there are no labelled images to test with: name some that have labels.")
-    return (probabilities.argmax(1) == labels.argmax(1)).float().mean().item()

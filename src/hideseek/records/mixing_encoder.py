@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
@@ -41,6 +41,9 @@ class MixingEncoder(Encoder):
     asked. The release's `scheme` is the encoder with all that was estimated from the private images filled in, so an
     attacker can make encodings like it.
     """
+
+    exact: ClassVar[bool] = False
+    """Whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
 
     @property
     @abstractmethod

@@ -65,6 +65,24 @@ class Reason(StrEnum):
         "one-private-image",
         "this attack needs two private images or more in a row, whose products tell the signs; here a row has one.",
     )
+    NOT_EXACT = (
+        "not-exact",
+        "rows are no exact sums of the images: these were moved before they were mixed, or there is noise.",
+    )
+    UNKNOWN_PUBLIC_IMAGES = (
+        "unknown-public-images",
+        "this attack is on rows of private images alone, and {given} public ones are mixed in.",
+    )
+    TOO_MANY_SOLUTIONS = (
+        "too-many-solutions",
+        "a pixel of {images} mixed bytes has about {solutions} solutions, too many to be told apart by its neighbours.",
+    )
+    CONSTANTS_UNKNOWN = (
+        "constants-unknown",
+        "every image was normalised by constants of its own, which are not shared, so that pixels are no known"
+        " multiples of bytes.",
+    )
+    COARSE_ROWS = "coarse-rows", "rows are stored in bytes, so that a pixel has too many solutions to be told apart."
     NO_COMMON_IMAGES = (
         "no-common-images",
         "every private image is in one row alone, so no two rows share one: it takes two rounds or more.",
@@ -77,6 +95,10 @@ class Reason(StrEnum):
     TOO_SMALL_IMAGES = (
         "too-small-images",
         "SSIM compares images of {wanted}×{wanted} pixels or more; these are smaller.",
+    )
+    UNUSABLE_VALUES = (
+        "unusable-values",
+        "all rows are the same, or their values are so large or so small that products of them are no numbers.",
     )
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 

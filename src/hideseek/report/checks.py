@@ -35,7 +35,11 @@ def _whole(result: Result) -> Iterator[Flag]:
     if result.private.images < FEW:
         yield Flag(FlagKind.FEW_IMAGES, facts={"images": result.private.images})
     vanilla, data = result.vanilla, result.trained_on
-    if vanilla is not None and data is not None and vanilla.accuracy.low <= 1 / max(1, data.classes):
+    if (
+        vanilla is not None
+        and data is not None
+        and vanilla.accuracy.low <= max(1 / max(1, data.classes), vanilla.largest_class or 0.0)
+    ):
         yield Flag(FlagKind.NOTHING_LEARNT)
 
 

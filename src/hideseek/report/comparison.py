@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hideseek.records.result import AttackResult, DatasetSummary, Outcome, Range, Result, SchemeResult
+from hideseek.records.result import Accuracy, AttackResult, DatasetSummary, Outcome, Range, Result, SchemeResult
 
 
 class Compared(StrEnum):
@@ -26,8 +26,8 @@ class Difference:
 
     what: Compared
     scheme: str
-    first: Range | Outcome | bool
-    second: Range | Outcome | bool
+    first: Range | Accuracy | Outcome | bool
+    second: Range | Accuracy | Outcome | bool
     attack: str = ""
     name: str = ""
     unit: str = ""
@@ -35,9 +35,10 @@ class Difference:
     @property
     def differs(self) -> bool:
         """Tell whether it is not the same: another word, or intervals that lie apart."""
-        if isinstance(self.first, Range) and isinstance(self.second, Range):
-            return self.first.low > self.second.high or self.second.low > self.first.high
-        return self.first != self.second
+        first, second = (each.accuracy if isinstance(each, Accuracy) else each for each in (self.first, self.second))
+        if isinstance(first, Range) and isinstance(second, Range):
+            return first.low > second.high or second.low > first.high
+        return first != second
 
 
 class MismatchKind(StrEnum):
@@ -99,7 +100,7 @@ def differences(first: Result, second: Result) -> list[Difference]:
 def _scheme(first: SchemeResult, second: SchemeResult) -> Iterator[Difference]:
     name = first.name
     if first.accuracy is not None and second.accuracy is not None:
-        yield Difference(Compared.ACCURACY, name, first.accuracy.accuracy, second.accuracy.accuracy, unit="share")
+        yield Difference(Compared.ACCURACY, name, first.accuracy, second.accuracy, unit="share")
     verdicts = {verdict.threat: verdict.outcome for verdict in second.verdicts}
     for verdict in first.verdicts:
         if verdict.threat in verdicts:

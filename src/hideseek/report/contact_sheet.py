@@ -1,7 +1,7 @@
 """Many small images on one sheet, with captions, for people who would rather look than read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -9,7 +9,10 @@ from jaxtyping import Float
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
+from hideseek.escapes import escaped
+
 TILE = 96  # pixels that a tile is at least wide
+LONGEST = 300  # characters of a line
 GAP, MARGIN, LINE = 6, 16, 18
 SAMPLE = 1 << 20  # values that the range is judged by
 INK, PALE, PAPER = (32, 33, 36), (110, 112, 118), (255, 255, 255)
@@ -42,10 +45,16 @@ def _square(values: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> np.ndarr
     return np.pad(values, (0, side * side - len(values))).reshape(side, side)
 
 
+def _readable(text: str) -> str:
+    """Show control characters as escapes, and no line that is longer than anybody reads."""
+    lines = map(escaped, text.split("\n"))
+    return "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]}…" for line in lines)
+
+
 def _fitted(text: str, width: float, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
     """Shorten every line of a text until it fits."""
     lines = []
-    for line in text.splitlines():
+    for line in _readable(text).split("\n"):
         short = line
         while short and font.getlength(short + "…" * (short != line)) > width:
             short = short[:-1]
@@ -55,6 +64,8 @@ def _fitted(text: str, width: float, font: ImageFont.FreeTypeFont | ImageFont.Im
 
 def contact_sheet(title: str, heads: Sequence[str], rows: Sequence[Row], foot: str = "", group: int = 0) -> Image.Image:
     """Draw rows of tiles under a title and column heads, with a wider gap after every `group` columns."""
+    title, foot = _readable(title), _readable(foot)
+    rows = [replace(row, caption=_readable(row.caption)) for row in rows]
     large, small = ImageFont.load_default(20), ImageFont.load_default(13)
     pictures = [[visible(tile) for tile in row.tiles] for row in rows]
     widest = max(picture.width for line in pictures for picture in line)

@@ -109,7 +109,7 @@ METRICS = {
         True,
         "share",
         "the share of rows whose image is named first",
-        "it says whose encoding a row is in {value} of rows ({baseline} by {name})",
+        "it says whose encoding a row is: accuracy {value} ({baseline} by {name})",
         chance=_by_chance,
         test=beyond_labels,
     ),

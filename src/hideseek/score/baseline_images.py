@@ -126,7 +126,7 @@ def matched_samples(count: int, secret: Secret, chance: Randomness) -> Iterator[
         drawn = torch.stack(orders[:several], 1)
         images = averaged(drawn, private, smooth)
         alike = likeness(images, secret)
-        alike.scatter_(1, drawn, -float(count + 1))  # worse than all others together
+        alike.scatter_(1, drawn, -float(2 * count + 1))  # worse than all others together, from −1 to 1
         about = one_to_one(alike)
         own = (about[:, None] == drawn).any(1)
         yield name, Matched(images, torch.where(own, -1, about), "images")

@@ -11,7 +11,7 @@ from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
 from hideseek.score.ground_truth import HUGE, Matched, candidates, fitted, match_guesses, raw, raw_truth, versions
 from hideseek.score.image_scores import best
-from hideseek.similarity import correlation
+from hideseek.score.recovered import likeness
 
 Kind = Literal["best", "median", "worst"]
 
@@ -23,17 +23,17 @@ class Example:
     truth: Float[Tensor, "c h w"]
     guess: Float[Tensor, "c h w"]
     image: int  # its place in the private set
-    likeness: float  # the absolute value of their correlation
+    likeness: float  # their correlation; under a mask, where a negative counts too, its absolute value
     number: int  # the guess's place in the claim
 
 
 def gallery(claim: Reconstruction, secret: Secret, count: int = 6) -> dict[Kind, list[Example]]:
-    """Choose up to `count` guesses of each kind by how well they correlate with the ground truth, whatever the sign.
+    """Choose up to `count` guesses of each kind by how well they correlate with the ground truth.
 
-    That is how good the best fit of brightness and contrast is: a guess may be the negative of an image.
+    That is how good the best fit of brightness and contrast is; under a mask a negative is as good.
     """
     claim = match_guesses(claim, secret)
-    scores = best(claim, secret, lambda truth, guess: correlation(truth, guess).abs())
+    scores = best(claim, secret, lambda truth, guess: likeness(truth, guess, secret.masked))
     order = scores.argsort(descending=True)
     order = order[scores[order].isfinite()]
     few = min(count, max(1, len(order) // 3))  # so that none is shown twice, where there are three
@@ -57,16 +57,16 @@ def _example(claim: Reconstruction, secret: Secret, number: int) -> Example:
     if items is not None:
         truths += [secret.moved(places, item.expand(len(places))) for item in items[0] if item >= 0]
     guess = one.images.float().clamp(-HUGE, HUGE).to(secret.private.images.device)
-    likeness = torch.stack([correlation(each, guess.expand_as(each)).abs() for each in truths])
-    version, which = divmod(int(likeness.argmax()), len(places))
+    alike = torch.stack([likeness(each, guess.expand_as(each), secret.masked) for each in truths])
+    version, which = divmod(int(alike.argmax()), len(places))
     chosen = places[which : which + 1]
     truth = (
         raw(secret.private, chosen, truths[version][which : which + 1])
         if version
         else raw_truth(secret.private, chosen)
     )
-    fit = fitted(truth, raw(secret.private, chosen, guess))[0].nan_to_num().cpu()
-    return Example(truth[0].cpu(), fit, int(chosen), float(likeness.max()), number)
+    fit = fitted(truth, raw(secret.private, chosen, guess), negatives=secret.masked)[0].nan_to_num().cpu()
+    return Example(truth[0].cpu(), fit, int(chosen), float(alike.max()), number)
 
 
 def usual_item(secret: Secret, image: int) -> int | None:

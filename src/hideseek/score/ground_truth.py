@@ -32,7 +32,7 @@ def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
     The Hungarian method needs the table of all guesses and images: its size bounds how many can be matched.
     """
     if claim.of == "any":
-        return Matched(claim.images, one_to_one(likeness(claim.images, secret)), "images")
+        return Matched(claim.images, one_to_one(likeness(claim.images, secret)), "images", claim.sure)
     if claim.of != "batches":
         return claim
     items = claim.about.cpu().long()
@@ -44,7 +44,7 @@ def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
         if len(images):
             place = one_to_one(likeness(claim.images[guesses], secret, images))
             found[guesses] = torch.where(place < 0, -1, images[place.clamp_min(0)])
-    return Matched(claim.images, found, "images", items)
+    return Matched(claim.images, found, "images", claim.sure, items)
 
 
 def candidates(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses truths"]:
@@ -112,10 +112,12 @@ def alike(
     pixels: Callable[[slice], Float[Tensor, "b c h w"]],
     count: int,
     secret: Secret,
+    *,
+    negatives: bool = False,
 ) -> Float[Tensor, "guesses count"]:
     """Give how like every guess is to each of `count` images, block by block.
 
-    |corr(x, x̂)|: a guess may be the negative of an image. Where signs are hidden, corr(|x|, |x̂|).
+    corr(x, x̂), or |corr(x, x̂)| where a negative is as good. Where signs are hidden, corr(|x|, |x̂|).
     In double precision and rounded to nine places, so that an image that is there twice is as like in both.
     """
     found = torch.empty(len(guesses), count)
@@ -124,7 +126,7 @@ def alike(
         rows = _unit(guesses[part].float().clamp(-HUGE, HUGE), secret.masked)
         for others in blocks(count, each, BLOCK // 4):
             likeness = (rows @ _unit(pixels(others), secret.masked).T).round(decimals=9)
-            found[part, others] = (likeness if secret.masked else likeness.abs()).float()
+            found[part, others] = (likeness.abs() if negatives and not secret.masked else likeness).float()
     return found
 
 
@@ -155,11 +157,18 @@ def raw_truth(private: Samples, places: Int[Tensor, " b"]) -> Float[Tensor, "b c
     return private.images[places].float() / (255.0 if private.images.dtype == torch.uint8 else 1.0)
 
 
-def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
+def fitted(
+    truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"], *, negatives: bool
+) -> Float[Tensor, "b c h w"]:
     """Give a x̂ + b with the a and b that make it most like the truth: the least squares fit, one for each image.
 
-    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]])).flatten()
+    A negative is no picture of an image, so a ≥ 0. With `negatives`, a may have either sign: under a mask of signs
+    images and their negatives give the same rows, and no attacker can tell which it was.
+
+    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]]), negatives=True).flatten()
     tensor([1., 3.])
+    >>> fitted(torch.tensor([[[[1.0, 3.0]]]]), torch.tensor([[[[5.0, 4.0]]]]), negatives=False).flatten()
+    tensor([2., 2.])
     """
     x, y = truth.flatten(1).double(), guess.flatten(1).double()
     mean_x, mean_y = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
@@ -167,6 +176,7 @@ def fitted(truth: Float[Tensor, "b c h w"], guess: Float[Tensor, "b c h w"]) -> 
     variance = centred.square().sum(1, keepdim=True)
     flat = variance <= (_ROUNDING * y).square().sum(1, keepdim=True)
     slope = torch.where(flat, 0.0, ((x - mean_x) * centred).sum(1, keepdim=True) / variance.clamp_min(1e-300))
+    slope = slope if negatives else slope.clamp_min(0)
     return (slope * centred + mean_x).float().reshape(truth.shape)
 
 

@@ -34,14 +34,17 @@ class First(NamedTuple):
 def first_places(claim: Reconstruction, secret: Secret) -> First:
     """Find the candidates that every guess is most like, of private images and of as many others.
 
-    An attacker with a gallery has no transforms: images that were moved are looked for as they are.
+    An attacker with a gallery has no transforms: images that were moved are looked for as they are. A negative points
+    to its image, too.
     """
     gallery = (secret.private, secret.non_members)
     images = torch.empty(len(claim.images), 2, dtype=torch.int64)
     worth = torch.empty(len(claim.images))
     each = max(sum(map(len, gallery)), math.prod(secret.private.shape))
     for rows in track(blocks(len(images), each, 4 * BLOCK), "scoring"):
-        likeness = torch.cat([alike(claim.images[rows], part.pixels, len(part), secret) for part in gallery], 1)
+        likeness = torch.cat(
+            [alike(claim.images[rows], part.pixels, len(part), secret, negatives=True) for part in gallery], 1
+        )
         padded = torch.cat([likeness, torch.full((len(likeness), 2), -math.inf)], 1)  # of a single candidate
         highest = padded.topk(3, dim=1)
         ties = (highest.values == highest.values[:, :1]).sum(1)

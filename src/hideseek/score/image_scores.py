@@ -73,8 +73,11 @@ def by_pixels(compare: Compare, claim: Reconstruction, secret: Secret, *, higher
 def by_raw_pixels(compare: Compare, claim: Reconstruction, secret: Secret, *, fit: bool = False) -> Scores:
     """Compare raw pixels, perhaps after the guess was given the brightness and contrast that fit best."""
     must_be_pictures(secret.private)
-    compared: Compare = (lambda truth, guess: compare(truth, fitted(truth, guess))) if fit else compare
-    return best(claim, secret, compared, raw=True)
+
+    def after_fit(truth: Images, guess: Images) -> Scores:
+        return compare(truth, fitted(truth, guess, negatives=secret.masked))
+
+    return best(claim, secret, after_fit if fit else compare, raw=True)
 
 
 def snr(truth: Images, guess: Images) -> Scores:

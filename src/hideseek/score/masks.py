@@ -95,7 +95,7 @@ METRICS = {
         False,
         "share",
         "the share of a row's signs that are wrong",
-        "it restores signs: {value} are wrong, 50 % by chance",
+        "it restores signs: wrong signs {value}, 50 % by chance",
         chance=_half,
     ),
     "wrong-signs-flipped": Metric(

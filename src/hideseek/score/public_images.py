@@ -129,7 +129,7 @@ def _metric(score: Callable[[PublicImagesFound, Secret], Scores], higher: bool, 
 def _hit(most: int) -> Metric:
     answers = f"one of the first {most} answers" if most > 1 else "the first answer"
     meaning = f"the share of rows of which {answers} is right: a public image that is in them"
-    finding = "its first guess is a public image of the row in {value} of rows ({baseline} by {name})"
+    finding = "its first guess is a public image of the row: hit@1 {value} of rows ({baseline} by {name})"
     metric = _metric(partial(hit, most), True, "share", meaning)
     return replace(
         metric,

@@ -27,7 +27,7 @@ from hideseek.score.ground_truth import Matched, candidates, match_guesses, subj
 from hideseek.score.identification import beyond_class, by_chance, re_identified
 from hideseek.score.image_scores import LIMIT, Compare, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
-from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered
+from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered, recovered_of_sure, unsure
 from hideseek.score.smoothing import blurred, low_frequencies
 
 BLURRED, LOWEST = 5, 2  # pixels and frequencies of smoothed baselines
@@ -43,6 +43,8 @@ def check(claim: Reconstruction, secret: Secret) -> None:
         check_within(claim.about, len(secret.private), "private image")
     elif claim.of != "any":
         raise BadInput(f"reconstructions cannot be of {claim.of!r}, but of items, batches, images or any: {ADVICE}.")
+    if claim.sure is not None and claim.sure.shape != claim.about.shape:
+        raise BadInput(f"{len(claim.about)} guesses cannot be sure or not in {len(claim.sure)} answers: {ADVICE}.")
 
 
 def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
@@ -104,9 +106,10 @@ def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Sh
             panels = (
                 ("original", each.truth, True),
                 *(() if shared is None else (("shared", shared, release.shows_private),)),
-                ("recovered", each.guess, True),
+                ("guess, fitted", each.guess, True),
             )
-            shown.append(Shown(kind, "image", each.image, "correlation", each.likeness, "", panels))
+            metric = "|correlation|" if secret.masked else "correlation"
+            shown.append(Shown(kind, "image", each.image, metric, each.likeness, "", panels))
     return shown
 
 
@@ -120,6 +123,7 @@ def _metric(
 
 _SSIM = partial(similarity.ssim, data_range=1.0)
 _FIT = "once brightness and contrast are set to fit the ground truth"
+_NEGATIVES = "negatives count only under a mask of signs, where they give the same rows"
 _BESIDE = "{value} against {baseline} by {name}"
 
 METRICS = {
@@ -127,8 +131,10 @@ METRICS = {
     "psnr": _metric("peak signal-to-noise ratio of raw pixels in [0, 1], 100 dB at most", by_raw_pixels, psnr, "dB"),
     "ssim": _metric("structural similarity of raw pixels, windows of 7×7", by_raw_pixels, _SSIM),
     "ssim-gaussian": _metric("the same, Gaussian windows of 11×11", by_raw_pixels, partial(_SSIM, window="gaussian")),
-    "fitted-psnr": _metric(f"psnr {_FIT}", by_raw_pixels, psnr, "dB", fit=True),
-    "fitted-ssim": _metric(f"ssim {_FIT}", by_raw_pixels, _SSIM, finding=f"SSIM {_BESIDE}", fit=True),
+    "fitted-psnr": _metric(f"psnr {_FIT}; {_NEGATIVES}", by_raw_pixels, psnr, "dB", fit=True),
+    "fitted-ssim": _metric(
+        f"ssim {_FIT}; {_NEGATIVES}", by_raw_pixels, _SSIM, finding=f"fitted SSIM {_BESIDE}", fit=True
+    ),
     "correlation": _metric("Pearson's correlation of normalised pixels", by_pixels, similarity.correlation),
     "absolute-correlation": _metric(
         "the same of absolute values: signs need not be right",
@@ -142,9 +148,20 @@ METRICS = {
         True,
         "share",
         f"the share of guesses that are the private image: correlation {CORRELATION} and, in pictures, SSIM {SSIM} or"
-        f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them",
-        f"{{value}} of its guesses are the private image (correlation ≥ {CORRELATION}, SSIM ≥ {SSIM})",
+        f" more {_FIT}; where {LOW}×{LOW} frequencies would be enough for that, a correlation of {BEYOND} beyond them;"
+        f" {_NEGATIVES}",
+        f"{{value}} of its guesses count as recovered (correlation ≥ {CORRELATION} with the private image and fitted"
+        f" SSIM ≥ {SSIM}; {{baseline}} by {{name}})",
         chance=unrelated_pairs.by_chance,
+    ),
+    "recovered-of-sure": Metric(
+        recovered_of_sure,
+        subjects,
+        True,
+        "share",
+        "the same share, of the guesses that the attacker can confirm by himself",
+        chance=unrelated_pairs.by_chance,
+        skip_unless_named=unsure,
     ),
     "l2": _metric("distance to the ground truth, of normalised pixels", by_pixels, similarity.l2, higher=False),
     "re-identified": Metric(
@@ -154,8 +171,8 @@ METRICS = {
         "share",
         "the share of guesses that are more like their ground truth than like any other candidate of a gallery: the"
         " private images, and as many others",
-        "{value} of its guesses point to their image in a gallery of {images} private images and others ({baseline} by"
-        " {name})",
+        "{value} of its guesses are re-identified: they point to their image in a gallery of {images} private images"
+        " and others ({baseline} by {name})",
         chance=by_chance,
         test=beyond_class,
         needs=("candidates",),

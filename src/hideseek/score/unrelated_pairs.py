@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import seeded
-from hideseek.records import Reconstruction, Samples
+from hideseek.records import Reconstruction
 from hideseek.records.secret import Secret
 from hideseek.score.ground_truth import Matched, blocks, candidates, held, likeness, match_guesses, raw
 from hideseek.score.metric import Scores
@@ -28,10 +28,10 @@ def by_chance(claim: Reconstruction, secret: Secret) -> Scores:
     """
     claim = match_guesses(claim, secret)
     if isinstance(claim, Matched) and claim.items is None:
-        return torch.full((len(claim.about),), _rate(secret.private, *_nearest(secret)))
+        return torch.full((len(claim.about),), _rate(secret, *_nearest(secret)))
     items = claim.items if isinstance(claim, Matched) else None
     places = candidates(claim, secret) if items is None else held(items, secret)
-    rate = _rate(secret.private, *_pairs(len(secret.private)))
+    rate = _rate(secret, *_pairs(len(secret.private)))
     return 1 - (1 - rate) ** ((places >= 0).sum(1) * (1 + VERSIONS * secret.moves)).double()
 
 
@@ -59,12 +59,13 @@ def _nearest(secret: Secret) -> tuple[Places, Places]:
     return images, nearest
 
 
-def _rate(private: Samples, first: Places, second: Places) -> float:
+def _rate(secret: Secret, first: Places, second: Places) -> float:
     """Give (1 + h) / (1 + p), where h of p pairs of distinct images would count as recovered."""
+    private = secret.private
     pictures, hits = are_pictures(private), 0
     for rows in blocks(len(first), math.prod(private.shape)):
         truth, guess = (private.pixels(places[rows]) for places in (first, second))
         if pictures:
             truth, guess = raw(private, first[rows], truth), raw(private, first[rows], guess)
-        hits += int((compare(truth, guess, pictures=pictures) == 1).sum())
+        hits += int((compare(truth, guess, pictures=pictures, negatives=secret.masked) == 1).sum())
     return (1 + hits) / (1 + len(first))

@@ -11,6 +11,7 @@ from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch
 from hideseek.seek.rows.braverman import Braverman
+from hideseek.seek.rows.byte_decoding import ByteDecoding
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.linear_inversion import LinearInversion
@@ -32,7 +33,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "average-search": AverageSearch(),
     "public-search": PublicSearch(),
     "distinguish": Distinguish(),
-    # InstaHide, ours
+    # hideseek
+    "byte-decoding": ByteDecoding(),
     "phase-retrieval": PhaseRetrieval(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),

@@ -113,7 +113,10 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     hints = typing.get_type_hints(kind)
     if not set(described) <= {"kind", *(part.name for part in dataclasses.fields(kind))}:
         raise ValueError(kind.name)
-    for name, hint in ((part.name, hints[part.name]) for part in dataclasses.fields(kind)):
+    for name, hint in ((part.name, _tensor_type(hints[part.name])) for part in dataclasses.fields(kind)):
+        if described.get(name, ...) is None and hint is not hints[name]:  # a tensor that may be missing, and is
+            values[name] = None
+            continue
         if not hasattr(hint, "dim_str"):  # no tensor
             if name in described:
                 values[name] = TypeAdapter(hint).validate_json(json.dumps(described[name]), strict=True)
@@ -130,3 +133,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     if not claim.finite():
         raise ValueError(claim.name)
     return claim
+
+
+def _tensor_type(hint: Any) -> Any:
+    """Give the type of a tensor that may be missing, or the hint itself."""
+    return next((each for each in typing.get_args(hint) if hasattr(each, "dim_str")), hint)

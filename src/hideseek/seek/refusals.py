@@ -1,7 +1,11 @@
 """Why an attack does not apply to a release, where several attacks have the same reason."""
 
+import math
+
+from torch import Tensor
+
 from hideseek.errors import BadInput
-from hideseek.records import EncodedRelease, Reason, Refusal
+from hideseek.records import EncodedRelease, Reason, Refusal, Refused
 from hideseek.records.samples import describe_shape
 
 WINDOW = 7  # pixels on a side of what SSIM looks at
@@ -37,6 +41,12 @@ def without_pairs(release: EncodedRelease) -> Refusal | None:
     """Refuse a release in which no two rows share a private image."""
     alone = release.scheme.images_per_row.private == 1 and release.rounds == 1
     return Refusal(Reason.NO_COMMON_IMAGES) if alone else None
+
+
+def check_spread(centred: Tensor) -> None:
+    """Refuse rows, less their mean, that have no inner products: all are zero, or none is a number."""
+    if not 0 < float(centred.square().mean()) < math.inf:
+        raise Refused(Refusal(Reason.UNUSABLE_VALUES))
 
 
 def check_rows(rows: int | None) -> None:

@@ -1,5 +1,6 @@
 """Running an attack: what it needs is checked first, and what it cost is written into its evidence."""
 
+import math
 import os
 import threading
 import time
@@ -31,7 +32,13 @@ def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
     for claim in evidence.claims:
         if not claim.finite():
             raise NotFinite(f"the attack has failed: its {type(claim).__name__} holds numbers that are not finite.")
-    return replace(evidence, seconds=seconds, memory=memory.most)
+    remarks = {name: value for name, value in evidence.remarks.items() if _is_sayable(value)}
+    return replace(evidence, remarks=remarks, seconds=seconds, memory=memory.most)
+
+
+def _is_sayable(remark: object) -> bool:
+    """Tell whether a remark can be written: a number that overflowed cannot, and says nothing."""
+    return not isinstance(remark, float) or math.isfinite(remark)
 
 
 def refusal(attack: Attack[Any], release: Release) -> Refusal | None:

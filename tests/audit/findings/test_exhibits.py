@@ -48,7 +48,7 @@ def test_reconstructions_come_first(tmp_path: Path) -> None:
     shown = exhibits(Evidence(claims), release, secret, tmp_path, "x")
     assert [each.kind for each in shown[:9]] == ["best"] * 3 + ["median"] * 3 + ["worst"] * 3
     private_labels = {panel.label for each in shown for panel in each.panels if panel.private}
-    assert private_labels == {"original", "recovered", "under the mask", "signs restored"}
+    assert private_labels == {"original", "guess, fitted", "under the mask", "signs restored"}
     assert {panel.label for each in shown for panel in each.panels} - private_labels == {
         "shared",
         "public image in it",

@@ -38,6 +38,14 @@ def test_what_must_run_first_then_outsiders_then_the_worst_then_the_cheapest() -
 
 def test_what_our_attacks_can_show() -> None:
     shows = {name: attack.shows for name, attack in ATTACKS.items()}
-    recover = {"mixup-pairs", "mixup-public", "average-known", "linear-inversion", "linear-optimum", "phase-retrieval"}
+    recover = {
+        "mixup-pairs",
+        "mixup-public",
+        "average-known",
+        "byte-decoding",
+        "linear-inversion",
+        "linear-optimum",
+        "phase-retrieval",
+    }
     assert {name for name, harm in shows.items() if harm is Harm.RECOVERED} == recover
     assert {name for name, harm in shows.items() if harm is Harm.PARTS} == {"braverman", "demask", "public-search"}

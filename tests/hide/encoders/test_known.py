@@ -115,9 +115,11 @@ def test_labels_show_nothing_where_there_are_none(scheme: RecipeEncoder) -> None
 @pytest.mark.parametrize(
     ("scheme", "words"),
     [
-        (Mixup(k=2), "about one solution: one row gives both its images away."),
-        (InstaHide(k=2), "about one solution, under a mask too: one row gives both its images away."),
-        (PairInstaHide(), "about one solution, under a mask too: one row gives both its images away."),
+        (Mixup(k=2), "one solution or two: one row gives all its images away."),
+        (InstaHide(k=3), "one solution or two, under a mask too: one row gives all its images away."),
+        (PairInstaHide(0.3), "one solution or two, under a mask too: one row gives all its images away."),
+        (PairInstaHide(0.5), "the weights are equal: a pixel shows the sum of two bytes, under a mask too."),
+        (Mixup(k=2, k_private=1), "where all but two images of a row are known, a pixel has about one solution"),
         (InstaHide(k=4), "where all but two images of a row are known, a pixel has about one solution, under a mask"),
         (SingularizedMixup(), None),  # noise that is no byte
         (Laplace(), None),
@@ -131,4 +133,7 @@ def test_exact_rows_of_bytes_with_labels_give_images_away(scheme: RecipeEncoder,
     assert [each for each in said if "bytes" in each.statement] == ([said[-1]] if words else [])
     if words:
         assert words in said[-1].statement
-        assert said[-1].citation.startswith("measured: benchmarks/byte_solutions.py")
+        decoded = "all its images" in words
+        assert said[-1].citation.startswith(
+            "hideseek, byte-decoding" if decoded else "measured: benchmarks/byte_solutions"
+        )

@@ -17,6 +17,7 @@ from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, Result
 from hideseek.report.page.page import write_page
 from report.pieces import MISSING, NASTY
 from report.results import sample
+from report.schemes import trained
 
 Audit = tuple[Result, Path]
 
@@ -168,3 +169,14 @@ def test_the_word_is_never_used(text: str) -> None:
     assert not re.search(r"\bsafe", _Tags(text).text)
     for outcome in Outcome:
         assert f'class="badge {outcome.replace(" ", "-")}"' in text
+
+
+def test_accuracies_stand_beside_the_largest_class(tmp_path: Path) -> None:
+    result = sample(tmp_path)
+    weak = replace(trained(0.51), largest_class=0.52)
+    schemes = (replace(result.schemes[0], accuracy=weak, lost=-0.045), *result.schemes[1:])
+    text = write_page(replace(result, schemes=schemes), tmp_path).read_text()
+    assert text.count("not above the largest class, 52.0 %") >= 3  # the table, its own section, the chart in words
+    assert "4.5 points gained" in text
+    assert "Always naming the largest class would be right for 50.0 % of the test images." in text
+    assert "largest class: 52.0 %" in text  # a line of the chart

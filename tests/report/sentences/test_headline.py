@@ -69,7 +69,7 @@ def test_the_sentence(result: Result) -> None:
 
 def test_one_all_and_some_are_broken(result: Result) -> None:
     assert said(result, BROKEN) == f"The one way of sharing is {OUTSIDER}; the worst, s0: {FOUND}."
-    assert said(result, BROKEN, BROKEN) == f"All 2 ways of sharing are {OUTSIDER}; the worst, s0: {FOUND}."
+    assert said(result, BROKEN, BROKEN) == f"Both ways of sharing are {OUTSIDER}; the worst, s0: {FOUND}."
     assert said(result, RESISTED, BROKEN) == (
         f"1 of 2 ways of sharing is {OUTSIDER}; 1 resisted; the worst, s1: {FOUND}."
     )
@@ -91,7 +91,7 @@ def test_who_breaks_it(result: Result) -> None:
         f" knows the mix; the worst, s2: {FOUND}."
     )
     assert said(result, mix, RESISTED) == (
-        f"None of 2 ways of sharing is {OUTSIDER}, 1 by one who also knows the mix; 1 resisted; the worst, s0: {FOUND}."
+        f"Neither way of sharing is {OUTSIDER}, 1 by one who also knows the mix; 1 resisted; the worst, s0: {FOUND}."
     )
 
 
@@ -118,7 +118,7 @@ def test_leaks_only(result: Result) -> None:
 def test_resisted_is_not_said_of_what_is_open(result: Result) -> None:
     proves = "resisted these attacks at this budget, which proves nothing about others"
     assert said(result, RESISTED) == f"The one way of sharing {proves}."
-    assert said(result, RESISTED, RESISTED) == f"All 2 ways of sharing {proves}."
+    assert said(result, RESISTED, RESISTED) == f"Both ways of sharing {proves}."
     assert said(result, RESISTED, UNTRIED) == f"1 of 2 ways of sharing {proves}; 1 is open: a was not tried."
     assert said(result, RESISTED, FAILED) == (
         f"1 of 2 ways of sharing {proves}; 1 is open: a failed or could not be believed."
@@ -126,7 +126,7 @@ def test_resisted_is_not_said_of_what_is_open(result: Result) -> None:
     assert said(result, RESISTED, NONE) == f"1 of 2 ways of sharing {proves}; 1 is open: no attack applies."
     some = (*RESISTED, *(came_to(Outcome.NOT_TRIED, name) for name in "bcdef"))
     assert said(result, some) == "The one way of sharing is open: b, c, d and 2 others were not tried."
-    assert said(result, some, some) == "All 2 ways of sharing are open: b, c, d and 2 others were not tried."
+    assert said(result, some, some) == "Both ways of sharing are open: b, c, d and 2 others were not tried."
 
 
 def test_no_attack_ran(result: Result) -> None:

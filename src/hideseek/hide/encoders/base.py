@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -44,6 +44,8 @@ QUERIES: Final = Known(
     " of queries.",
     "measured: studies/queries.py, studies/results/queries-cpu.md",
 )
+DECODED = 3  # private images of a row, at most, that byte-decoding gets back
+DECODING = "hideseek, byte-decoding; measured: studies/breaking/byte_decoding.py"
 BYTES = "measured: benchmarks/byte_solutions.py, benchmarks/results/byte_solutions.json"
 
 
@@ -53,9 +55,6 @@ class RecipeEncoder(MixingEncoder):
     A mechanism says how many images are in a row, writes the recipe and names its weak cases; the rest is done here,
     unless the mechanism has more to say.
     """
-
-    exact: ClassVar[bool] = False
-    """Whether rows are sums of the images as they are stored, but for signs: not moved, and without noise."""
 
     @property
     def masked(self) -> bool:
@@ -144,10 +143,11 @@ class RecipeEncoder(MixingEncoder):
     def _bytes(self) -> Known:
         """Say what exact sums of bytes with known weights give away."""
         mask = ", under a mask too" if self.masked else ""
-        if sum(self.images_per_row) == 2:
-            shown = f"a pixel of one row has about one solution{mask}: one row gives both its images away"
-        else:
-            shown = f"where all but two images of a row are known, a pixel has about one solution{mask}"
+        private, public = self.images_per_row
+        if private + public <= DECODED and not public:
+            shown = f"a pixel of one row has one solution or two{mask}: one row gives all its images away"
+            return Known(f"Images are bytes, rows are exact to 32 bits and labels show the weights: {shown}.", DECODING)
+        shown = f"where all but two images of a row are known, a pixel has about one solution{mask}"
         return Known(f"Images are bytes, rows are exact to 32 bits and labels show the weights: {shown}.", BYTES)
 
     def published(self, rounds: int) -> Iterator[Known]:

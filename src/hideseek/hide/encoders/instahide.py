@@ -8,7 +8,7 @@ import torch
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.base import BYTES, RecipeEncoder
 from hideseek.hide.encoders.singularized_mixup import instead
 from hideseek.hide.mixing.draws import Law, check_settings, coefficients, per_row, private_and_public
 from hideseek.hide.mixing.recipe import Recipe
@@ -130,3 +130,10 @@ class PairInstaHide(MaskedEncoder, mechanism="pair-instahide"):
         sources, none = private_and_public(private, public, 2, None, chance)
         weights = torch.tensor([1 - self.alpha, self.alpha]).expand(len(private), 2)
         return Recipe(self, sources, weights, none)
+
+    def _bytes(self) -> Known:
+        """Say that equal weights show the sum of two bytes alone."""
+        if self.alpha != 1 / 2:
+            return super()._bytes()
+        shown = "the weights are equal: a pixel shows the sum of two bytes, under a mask too"
+        return Known(f"Images are bytes, rows are exact to 32 bits, and {shown}.", BYTES)

@@ -64,7 +64,8 @@ def _differing(sources: Images, width: int, held: Table, offers: Images, chance:
 def public_partners(rows: int, available: int, k: int, chance: Randomness) -> Int[Tensor, "rows k"]:
     """Draw k public images for every row, each row its own, all different within a row.
 
-    An image that repeats an earlier one of its row is drawn again, so every choice of k images is equally likely.
+    A row with repeats is drawn again. Where k is large, only its repeats are: an image that stands earlier in its row.
+    Either way every choice of k images is equally likely.
     """
     if k > available:
         raise BadInput(f"{k} public images cannot differ when there are {available}: name a larger public set.")
@@ -78,8 +79,12 @@ def public_partners(rows: int, available: int, k: int, chance: Randomness) -> In
     again = np.arange(rows)
     while len(again):
         row, place = _repeats(drawn[again])
-        drawn[again[row], place] = chance.integers(available, len(row)).numpy()
-        again = again[np.unique(row)]
+        some = np.unique(row)
+        if k * k > available:  # hardly any row would be without repeats
+            drawn[again[row], place] = chance.integers(available, len(row)).numpy()
+        else:
+            drawn[again[some]] = chance.integers(available, len(some), k).numpy()
+        again = again[some]
     return torch.from_numpy(drawn)
 
 

@@ -70,6 +70,13 @@ class Accuracy:
     epochs: int
     steps: int
     seconds: float
+    largest_class: float | None = None
+    """What always naming the largest class of the test images scores; None in audits that did not keep it."""
+
+    @property
+    def exceeds_largest_class(self) -> bool:
+        """Tell whether its interval lies above what always naming the largest class scores, as far as that is known."""
+        return self.largest_class is None or self.accuracy.low > self.largest_class
 
 
 class NoAccuracyKind(StrEnum):

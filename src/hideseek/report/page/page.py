@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result
 from hideseek.report import sentences
@@ -52,7 +53,7 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
     )
     path = folder / NAME
     with new_file(path, 0o600 if show_private else 0o644) as file:
-        file.write(text.encode())
+        file.write("\n".join(map(escaped, text.split("\n"))).encode())  # names in it may turn lines around
     return path
 
 
@@ -84,9 +85,11 @@ def _environment(gallery: Gallery) -> "Environment":
         arrow=lambda figure: "↑" if figure.higher_is_better else "↓",
         attack=sentences.attack,
         beside=sentences.beside,
+        beside_accuracy=sentences.beside_accuracy,
         bound=sentences.bound,
         by_whom=sentences.by_whom,
         caption=sentences.caption,
+        counted=sentences.counted,
         change=sentences.change,
         curve_chart=draw_curve,
         dataset=sentences.dataset,
@@ -95,6 +98,8 @@ def _environment(gallery: Gallery) -> "Environment":
         figure_chart=draw_figure,
         firsts=_firsts,
         knew=sentences.knew,
+        largest_class=sentences.largest_class,
+        lost=sentences.lost,
         meaning=sentences.outcome,
         no_accuracy=sentences.no_accuracy,
         note=sentences.note,
@@ -102,7 +107,6 @@ def _environment(gallery: Gallery) -> "Environment":
         parameter=sentences.parameter,
         picture=gallery.picture,
         plain=sentences.plain,
-        points=sentences.points,
         proof=sentences.proof,
         shared=sentences.shared,
         size=sentences.size,

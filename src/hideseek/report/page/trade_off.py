@@ -25,8 +25,9 @@ def drawable(result: Result) -> list[Placed]:
 def trade_off_chart(result: Result, name: str, width: int) -> Markup:
     """Draw the schemes; a narrow drawing has the kinds of leak inside, a wide one beside."""
     schemes, narrow = drawable(result), width < 500
-    left, right, top = 10 if narrow else 140, width - 14, 34
-    across = _scale(schemes, result.vanilla, left, right)
+    baseline = next((each.largest_class for _, each in schemes if each.largest_class is not None), None)
+    left, right, top = 10 if narrow else 140, width - 14, 34 if baseline is None else 50
+    across = _scale(schemes, result.vanilla, baseline, left, right)
     parts: list[Markup] = []
     points: list[Markup] = []
     y = float(top)
@@ -49,6 +50,10 @@ def trade_off_chart(result: Result, name: str, width: int) -> Markup:
         at, words = across(100 * result.vanilla.accuracy.mean), f"not hidden: {_percent(result.vanilla)}"
         parts.append(line(at, top - 6, at, y, "dashed"))
         parts.append(text(kept(at, words, SIZE, left, right), top - 12, words, kind="words", size=SIZE))
+    if baseline is not None:
+        at, words = across(100 * baseline), f"largest class: {number(baseline, 'share')}"
+        parts.append(line(at, top - 22, at, y, "dashed"))
+        parts.append(text(kept(at, words, SIZE, left, right), top - 28, words, kind="words", size=SIZE))
     title = "What each scheme leaks at worst, over the accuracy of a model trained on it"
     return drawing(width, y + 52, name, title, trade_off(schemes, result.vanilla), parts + points)
 
@@ -57,9 +62,12 @@ def _percent(accuracy: Accuracy) -> str:
     return number(accuracy.accuracy.mean, "share")
 
 
-def _scale(schemes: Sequence[Placed], vanilla: Accuracy | None, left: float, right: float) -> Scale:
+def _scale(
+    schemes: Sequence[Placed], vanilla: Accuracy | None, baseline: float | None, left: float, right: float
+) -> Scale:
     ranges = [accuracy.accuracy for _, accuracy in schemes] + ([vanilla.accuracy] if vanilla else [])
-    low, high = widened(min(each.low for each in ranges), max(each.high for each in ranges), 0.1)
+    ends = [end for each in ranges for end in (each.low, each.high)] + ([] if baseline is None else [baseline])
+    low, high = widened(min(ends), max(ends), 0.1)
     return Scale(100 * low, 100 * high, left, right)
 
 

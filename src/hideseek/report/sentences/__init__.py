@@ -1,11 +1,32 @@
 """Every sentence that a person reads of an audit, made from its result: for the page, the terminal and other files."""
 
+from hideseek.report.sentences.accuracies import (
+    beside_accuracy,
+    classified,
+    gained,
+    largest_class,
+    lost,
+    no_better,
+    not_above,
+    trained,
+)
 from hideseek.report.sentences.attacks import attack, by_whom, failure, knew, proof, refusal, worst
 from hideseek.report.sentences.comparison import difference, differing, mismatch
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
 from hideseek.report.sentences.headline import headline
-from hideseek.report.sentences.numbers import cost, duration, listing, number, parameter, plain, points, size, span
+from hideseek.report.sentences.numbers import (
+    cost,
+    counted,
+    duration,
+    listing,
+    number,
+    parameter,
+    plain,
+    points,
+    size,
+    span,
+)
 from hideseek.report.sentences.overview import attackers, attackers_by_name, dataset, no_accuracy, outcome, step
 from hideseek.report.sentences.progress import (
     at_most,
@@ -15,7 +36,6 @@ from hideseek.report.sentences.progress import (
     hidden,
     may_be_shared,
     planned,
-    trained,
 )
 from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
 from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict
@@ -31,11 +51,14 @@ __all__ = [
     "attackers",
     "attackers_by_name",
     "beside",
+    "beside_accuracy",
     "bound",
     "by_whom",
     "caption",
     "change",
+    "classified",
     "cost",
+    "counted",
     "dataset",
     "difference",
     "differing",
@@ -48,13 +71,18 @@ __all__ = [
     "flag",
     "flags",
     "found",
+    "gained",
     "headline",
     "hidden",
     "knew",
+    "largest_class",
     "listing",
+    "lost",
     "may_be_shared",
     "mismatch",
     "no_accuracy",
+    "no_better",
+    "not_above",
     "note",
     "number",
     "outcome",

@@ -1,7 +1,8 @@
 """Two audits side by side, in words."""
 
-from hideseek.records.result import DatasetSummary, Outcome, Range
+from hideseek.records.result import Accuracy, DatasetSummary, Outcome, Range
 from hideseek.report.comparison import Compared, Difference, Mismatch, MismatchKind, Value
+from hideseek.report.sentences.accuracies import beside_accuracy
 from hideseek.report.sentences.numbers import counted, duration, listing, number, span
 
 COMPARED = {
@@ -27,7 +28,10 @@ def difference(found: Difference) -> tuple[str, str, str, str]:
     return subject, COMPARED[found.what].format(name=found.name), first, second
 
 
-def _compared(value: Range | Outcome | bool, unit: str) -> str:
+def _compared(value: Range | Accuracy | Outcome | bool, unit: str) -> str:
+    if isinstance(value, Accuracy):
+        beside = beside_accuracy(value)
+        return f"{_compared(value.accuracy, unit)}{f', {beside}' if beside else ''}"
     if isinstance(value, Range):
         return f"{number(value.mean, unit)} ({span(value, unit)})"
     return value.value if isinstance(value, Outcome) else "audited" if value else "not audited"

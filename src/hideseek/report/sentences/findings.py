@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from hideseek.records.result import Exhibit, Figure, Note, NoteKind
-from hideseek.report.sentences.numbers import number, parameter, sentence, span
+from hideseek.report.sentences.numbers import are, counted, number, parameter, sentence, span
 
 PLACES = re.compile(r"\{(value|baseline|name|images)\}")
 NOTHING_JUDGED = "nothing that it claims could be judged"
@@ -78,10 +78,10 @@ def _beside(figure: Figure) -> str:
 
 
 NOTES = {
-    NoteKind.EXACT: "{count:,} are exact: infinitely many {unit} count as {value}.",
-    NoteKind.NO_GROUND_TRUTH: "{count:,} of {of:,} items have no ground truth to be judged by.",
-    NoteKind.FEW_IMAGES: "It is about {count:,} private images only: {of:,} at least are needed to beat a baseline.",
-    NoteKind.ANSWERS_KEPT: "{count:,} answers were kept, and no more can be looked through.",
+    NoteKind.EXACT: "{count:,} {are} exact: infinitely many {unit} count as {value}.",
+    NoteKind.NO_GROUND_TRUTH: "There is no ground truth to judge {count:,} of {items} by.",
+    NoteKind.FEW_IMAGES: "It is about {images} only: {of:,} at least are needed to beat a baseline.",
+    NoteKind.ANSWERS_KEPT: "{answers} kept, and no more can be looked through.",
     NoteKind.ENLARGED: "Images were enlarged from {count:,} to {of:,} pixels.",
 }
 
@@ -91,9 +91,18 @@ def note(remark: Note) -> str:
 
     >>> note(Note(NoteKind.EXACT, 12, value=100.0, unit="dB"))
     '12 are exact: infinitely many dB count as 100.'
+    >>> note(Note(NoteKind.FEW_IMAGES, 1, 5))
+    'It is about 1 private image only: 5 at least are needed to beat a baseline.'
     """
-    value = parameter(remark.value)
-    return NOTES[remark.kind].format(count=remark.count, of=remark.of, value=value, unit=remark.unit or "units")
+    words = {
+        "answers": f"{counted(remark.count, 'answer')} {'was' if remark.count == 1 else 'were'}",
+        "are": are(remark.count),
+        "images": counted(remark.count, "private image"),
+        "items": counted(remark.of, "item"),
+        "value": parameter(remark.value),
+        "unit": remark.unit or "units",
+    }
+    return NOTES[remark.kind].format(count=remark.count, of=remark.of, **words)
 
 
 def caption(exhibit: Exhibit) -> str:

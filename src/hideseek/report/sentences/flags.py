@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hideseek.records.result import Flag, FlagKind
-from hideseek.report.sentences.numbers import counted, listing, number, parameter
+from hideseek.report.sentences.numbers import are, counted, listing, number, parameter
 
 OVERLAPS = {
     "public": (
-        "{overlap:,} of the {images:,} public images are private images: whoever mixes them in shares them as public,"
+        "{overlap:,} of the {images:,} public images {are} private, too: whoever mixes them in shares them as public,"
         " and accuracies and searches for public images mislead."
     ),
     "own": (
-        "{overlap:,} of the {images:,} images of the attacker's own are private images: the attacker is given what he"
+        "{overlap:,} of the {images:,} images of the attacker's own {are} private, too: the attacker is given what he"
         " is to find, and attacks that learn look stronger than they are."
     ),
 }
 FLAGS = {
     FlagKind.REPRODUCIBLE: "All keys come from the seed {seed}: a study that others can repeat, not what to share.",
     FlagKind.OVERLAP: "",  # by the set, in OVERLAPS
-    FlagKind.FEW_IMAGES: "{subject} judged by {images:,} images: intervals over so few err more often than they say.",
+    FlagKind.FEW_IMAGES: "{subject} judged by {counted}: intervals over so few err more often than they say.",
     FlagKind.NOTHING_LEARNT: (
         "Even vanilla training is no better than guessing, so the accuracy that hiding costs is not known."
     ),
@@ -95,6 +95,7 @@ def _told(raised: Flag, attacks: str) -> str:
     template = OVERLAPS[str(facts["set"])] if raised.kind is FlagKind.OVERLAP else FLAGS[raised.kind]
     words = {name: number(float(facts[name]), str(facts["unit"])) for name in NUMBERS if name in facts}
     words |= {name: parameter(float(facts[name])) for name in PARAMETERS if name in facts}
+    words |= {"are": are(int(facts.get("overlap", 0))), "counted": counted(int(facts.get("images", 0)), "image")}
     subject = f"{raised.attack} is" if raised.attack else "The audit is"
     return template.format_map({**facts, **words, "attack": raised.attack, "attacks": attacks, "subject": subject})
 

@@ -111,6 +111,8 @@ def _named(attacks: Sequence[str]) -> str:
 def _subject(count: int, of: int) -> str:
     if of == 1:
         return "The one way of sharing"
+    if of == 2 and count != 1:
+        return "Both ways of sharing" if count else "Neither way of sharing"
     return f"All {of} ways of sharing" if count == of else f"{count or 'None'} of {of} ways of sharing"
 
 

@@ -13,8 +13,8 @@ def number(value: float, unit: str = "") -> str:
 
     >>> number(0.9625, "share"), number(-3.14159, "dB"), number(12345.6), number(0.00012)
     ('96.2 %', '−3.1 dB', '12,346', '0.00012')
-    >>> number(0.3), number(123.4), number(4, "place"), number(0)
-    ('0.30', '123.4', '4.00 place', '0.00')
+    >>> number(0.3), number(123.4), number(4, "place"), number(0), number(-0.0), number(-0.04, "dB")
+    ('0.30', '123.4', '4.00 place', '0.00', '0.00', '0.0 dB')
     """
     return f"{_digits(value, unit)}{_suffix(unit)}"
 
@@ -45,14 +45,15 @@ def _suffix(unit: str) -> str:
 
 
 def _minus(text: str) -> str:
-    return text.replace("-", "−")
+    """Write a minus, but none before nothing."""
+    return text.replace("-", "−" if set(text) & set("123456789") else "")
 
 
 def points(value: float) -> str:
     """Write a difference of shares in percentage points.
 
-    >>> points(0.083), points(-0.01)
-    ('8.3', '−1.0')
+    >>> points(0.083), points(-0.01), points(-0.0)
+    ('8.3', '−1.0', '0.0')
     """
     return _minus(f"{100 * value:.1f}")
 
@@ -132,6 +133,15 @@ def counted(count: int, thing: str) -> str:
     ('3,200 encodings', '1 round')
     """
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def are(count: int) -> str:
+    """Give the verb for so many.
+
+    >>> are(1), are(0), are(2)
+    ('is', 'are', 'are')
+    """
+    return "is" if count == 1 else "are"
 
 
 def sentence(text: str) -> str:

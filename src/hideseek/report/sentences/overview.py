@@ -12,7 +12,7 @@ from hideseek.records.result import (
     StepKind,
     Threat,
 )
-from hideseek.report.sentences.numbers import counted, sentence
+from hideseek.report.sentences.numbers import are, counted, sentence
 
 OUTCOMES = {
     Outcome.BROKEN: (
@@ -77,11 +77,11 @@ def dataset(images: DatasetSummary) -> str:
     """Describe a set of images.
 
     >>> dataset(DatasetSummary("faces", 1600, (3, 32, 32), 10, "channel", 2))
-    '1,600 images of 3×32×32 in 10 classes, normalised by channel; 2 of them are private images too.'
+    '1,600 images of 3×32×32 in 10 classes, normalised by channel; 2 of them are private, too.'
     """
     classes = f" in {images.classes} classes" if images.classes > 1 else ""
     normalised = f", normalised by {images.normalisation}" if images.normalisation in ("channel", "image") else ""
-    overlap = f"; {images.overlap:,} of them are private images too" if images.overlap else ""
+    overlap = f"; {images.overlap:,} of them {are(images.overlap)} private, too" if images.overlap else ""
     return f"{counted(images.images, 'image')} of {'×'.join(map(str, images.shape))}{classes}{normalised}{overlap}."
 
 

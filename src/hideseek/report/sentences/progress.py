@@ -1,9 +1,9 @@
 """What an audit says before it begins, while it is at work, one line a step, and when it is done."""
 
 from hideseek.records.release import Contents
-from hideseek.records.result import Accuracy, AttackResult, StepKey
+from hideseek.records.result import AttackResult, StepKey
 from hideseek.report.sentences.attacks import attack
-from hideseek.report.sentences.numbers import counted, duration, number
+from hideseek.report.sentences.numbers import are, counted, duration
 from hideseek.report.sentences.overview import step
 
 
@@ -23,11 +23,16 @@ def expected(seconds: float, budget: float, least: float) -> str:
     >>> expected(95, 600, 40)
     'Expected in all: 1 min 35 s of work, of a budget of 10 min. Time that is left goes to attacks that were shortened.'
     >>> expected(40, 10, 40)
-    'Expected in all: 40 s of work, the least that works; the budget of 10 s is too small for more.'
+    'Expected in all: 40 s of work, the least that works, and more than the budget of 10 s.'
+    >>> expected(10.2, 10, 10.2)
+    'Expected in all: 10 s of work, the least that works, and all of the budget.'
     """
+    seconds = max(seconds, least)
     said = f"Expected in all: {duration(seconds)} of work"
+    if least > budget and duration(seconds) == duration(budget):
+        return f"{said}, the least that works, and all of the budget."
     if least > budget:
-        return f"{said}, the least that works; the budget of {duration(budget)} is too small for more."
+        return f"{said}, the least that works, and more than the budget of {duration(budget)}."
     return f"{said}, of a budget of {duration(budget)}. Time that is left goes to attacks that were shortened."
 
 
@@ -56,17 +61,12 @@ def hidden(scheme: str, contents: Contents) -> str:
     >>> hidden("mixup", Contents("encoding", 320))
     'mixup: 320 encodings are ready to be attacked'
     """
-    return f"{scheme}: {counted(contents.items, contents.item)} are ready to be attacked"
+    return f"{scheme}: {counted(contents.items, contents.item)} {are(contents.items)} ready to be attacked"
 
 
 def attacked(scheme: str, result: AttackResult, images: int) -> str:
     """Say what an attack came to."""
     return f"{scheme}: {result.attack}: {result.outcome}. {attack(result, images)}"
-
-
-def trained(scheme: str, accuracy: Accuracy) -> str:
-    """Say how well a model does; without a scheme, it learnt from the images themselves."""
-    return f"{scheme or 'not hidden'}: {number(accuracy.accuracy.mean, 'share')} of new images are classified correctly"
 
 
 def may_be_shared(pictures: str) -> str:

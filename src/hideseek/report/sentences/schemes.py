@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hideseek.records.encoder import Bound, Change, ChangeKind
 from hideseek.records.result import Accuracy, Advice, SchemeResult
 from hideseek.report.ranking import worst_harm
+from hideseek.report.sentences.accuracies import beside_accuracy
 from hideseek.report.sentences.attacks import failure, refusal
 from hideseek.report.sentences.numbers import counted, joined, number, parameter, sentence, span
 
@@ -64,12 +65,17 @@ def trade_off(schemes: Sequence[tuple[SchemeResult, Accuracy]], vanilla: Accurac
     """Say what each scheme leaks at worst, and the accuracy of a model that was trained on it."""
     said = [
         f"{scheme.name}: {worst_harm(scheme).value}, accuracy {number(accuracy.accuracy.mean, 'share')}"
-        f" ({span(accuracy.accuracy, 'share')})"
+        f" ({span(accuracy.accuracy, 'share')}{_beside(accuracy)})"
         for scheme, accuracy in schemes
     ]
     if vanilla is not None:
-        said.append(f"not hidden: accuracy {number(vanilla.accuracy.mean, 'share')}")
+        said.append(f"not hidden: accuracy {number(vanilla.accuracy.mean, 'share')}{_beside(vanilla)}")
     return f"{'; '.join(said)}."
+
+
+def _beside(accuracy: Accuracy) -> str:
+    beside = beside_accuracy(accuracy)
+    return f", {beside}" if beside else ""
 
 
 def shared(scheme: SchemeResult) -> str:

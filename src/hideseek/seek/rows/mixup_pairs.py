@@ -12,7 +12,7 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Refusal, Task
-from hideseek.seek.refusals import without_pairs
+from hideseek.seek.refusals import check_spread, without_pairs
 from hideseek.seek.run import check
 from hideseek.seek.signals.links import RowClasses, links, links_work, noise_deviation, unsigned_rows, white_rows
 from hideseek.seek.systems.unmixing import unmix, unmix_work
@@ -64,6 +64,7 @@ class MixupPairs(Attack[EncodedRelease]):
         count = len(rows) // release.rounds  # private images
         mean = rows.mean(0)
         centred = rows - mean
+        check_spread(centred)
         white = white_rows(centred)
         unit = functional.normalize(white)
         seeds = chance.permutation(len(rows))[: min(self.seeds * count, self.most_seeds)]
