@@ -15,6 +15,7 @@ from hideseek.seek.rows.byte_decoding import ByteDecoding
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.link_and_solve import LinkAndSolve
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
@@ -36,6 +37,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     # hideseek
     "byte-decoding": ByteDecoding(),
     "phase-retrieval": PhaseRetrieval(),
+    "link-and-solve": LinkAndSolve(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),

@@ -83,7 +83,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         magnitudes = release.encoded.pixels().abs()
         problem = PhaseProblem(magnitudes, mixtures, others.square().sum(1), others.sum(1), spectrum)
         images = annealed(problem, spectral_start(problem, chance), self.steps)
-        images = _signed(problem, images, release, like)
+        images = signed(problem, images, release, like)
         claims: list[Claim] = []
         remarks: dict[str, Any] = {"rows": len(magnitudes), "images": count}
         if self.searches and self._public(release):
@@ -147,7 +147,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         return public.shape == release.encoded.shape and public.normalisation == release.encoded.normalisation
 
 
-def _signed(
+def signed(
     problem: PhaseProblem, images: Float[Tensor, "n c h w"], release: EncodedRelease, like: Samples | None
 ) -> Float[Tensor, "n c h w"]:
     """Refine images and their negatives, and give those that fit better.

@@ -1,0 +1,91 @@
+"""Images from rows, and rows to images, in turn, until neither changes."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.seek.signals.row_slots import RowSlots
+from hideseek.seek.systems.balanced_pairs import balanced, chosen
+from hideseek.seek.systems.image_spectrum import ImageSpectrum
+from hideseek.seek.systems.mixtures import Mixtures
+from hideseek.seek.systems.pair_scores import pair_scores
+from hideseek.seek.systems.phase_retrieval import PhaseProblem, annealed
+from hideseek.seek.systems.round_assignment import assigned
+from hideseek.seek.systems.slot_weights import fitted_weights
+from hideseek.seek.systems.spectral_start import spectral_start
+from hideseek.seek.systems.white_squares import WhiteSquares
+
+UNSURE = 0.5  # below which an image is taken to be unknown
+TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
+
+
+@dataclass(frozen=True)
+class RowImages:
+    """Which images are in rows, with what weights, and how sure that is."""
+
+    sources: Int[Tensor, "m k"]
+    weights: Float[Tensor, "m k"]
+    sure: Float[Tensor, "m k"]
+
+    def changed(self, before: "RowImages") -> float:
+        """Give the share of rows whose images are others than before."""
+        same = (self.sources.sort(1).values == before.sources.sort(1).values).all(1)
+        return 1 - float(same.float().mean())
+
+
+def first_rows(
+    squares: WhiteSquares, centres: Float[Tensor, "n pixels"], slots: RowSlots, turns: int
+) -> tuple[RowImages, list[float]]:
+    """Assign rows to clusters by the white squares of these, and fit their squares to all rows, in turn.
+
+    Centres are means of rows less the mean of all, so the first time rows are compared without it.
+    """
+    around = replace(squares, rows=squares.rows - squares.rows.mean(0), unknown=torch.zeros_like(squares.unknown))
+    centres = torch.cat([centres, torch.zeros_like(centres[:1])])
+    sources = assigned(around.scores_by_centres(centres, slots, None), slots)
+    changes = []
+    for _ in range(turns):
+        centres = squares.fitted(Mixtures(sources, slots.weights, slots.images))
+        after = assigned(squares.scores_by_centres(centres, slots, sources), slots)
+        changes.append(float((after != sources).any(1).float().mean()))
+        sources = after
+        if not changes[-1]:
+            break
+    return RowImages(sources, slots.weights, torch.ones_like(slots.weights)), changes
+
+
+def problem_of(
+    magnitudes: Float[Tensor, "m c h w"], rows: RowImages, slots: RowSlots, public: int, spectrum: ImageSpectrum
+) -> PhaseProblem:
+    """Give the equations that rows are, those images that are not sure counting as unknown."""
+    out = rows.weights * (rows.sure < UNSURE)
+    mixtures = Mixtures(rows.sources, (rows.weights - out).contiguous(), slots.images)
+    unknown = slots.unknown(public) + out.square().sum(1)
+    return PhaseProblem(magnitudes, mixtures, unknown, slots.rest() + out.sum(1), spectrum)
+
+
+def solve_images(problem: PhaseProblem, steps: int, chance: Randomness) -> Float[Tensor, "n c h w"]:
+    """Solve for the images, from squares on."""
+    return annealed(problem, spectral_start(problem, chance), steps)
+
+
+def reassigned(
+    squares: WhiteSquares,
+    magnitudes: Float[Tensor, "m c h w"],
+    images: Float[Tensor, "n c h w"],
+    spectrum: ImageSpectrum,
+    slots: RowSlots,
+    rows: RowImages,
+) -> RowImages:
+    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
+    if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
+        found = pair_scores(squares, images, spectrum.variance, slots)
+        return RowImages(*chosen(found, balanced(found, slots)))
+    weights = fitted_weights(magnitudes, images, slots, rows.sources, rows.weights)
+    scores = squares.scores(images, spectrum.variance, replace(slots, weights=weights), rows.sources)
+    sources = assigned(scores, slots)
+    sure = (TEMPER * scores).softmax(2).gather(2, sources[..., None])[..., 0]
+    return RowImages(sources, fitted_weights(magnitudes, images, slots, sources, weights), sure)
