@@ -23,11 +23,12 @@ from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
 from hideseek.seek.systems.spectral_start import start_work
-from hideseek.seek.systems.turns import RowImages, first_rows, problem_of, reassigned, solve_images
+from hideseek.seek.systems.turns import RowImages, first_rows, problem_of, reassigned, resumed, solve_images
 from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.seek.work import TOUCH, largest
 
 FEW_ROUNDS = 2  # in which every image must be, at least
+ANEW = 4  # turns in which images are solved for from the beginning
 SETTLED = 0.02  # of rows change their images: the attack is done
 CLASSES = 10  # that work is counted for
 SURE = 0.9  # from which an image of a row counts as sure
@@ -65,7 +66,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
     source: ClassVar[str] = "ours; that links, assignment and a solution break InstaHide: Carlini et al. 2021"
 
-    turns: int = 4
+    turns: int = 6
     """Of images and assignment, at most."""
     steps: int = 20
     """Of the annealing of phase retrieval in a turn; the last has twice as many."""
@@ -96,15 +97,20 @@ class LinkAndSolve(Attack[EncodedRelease]):
         remarks["rows changed, by squares"] = [round(change, 4) for change in changes]
         spectrum, like = spectrum_for(release)
         changes = []
-        for _ in range(self.turns):
-            images = solve_images(problem_of(magnitudes, rows, slots, public, spectrum), self.steps, chance)
-            after = reassigned(squares, magnitudes, images, spectrum, slots, rows)
+        images = torch.empty(0)
+        for turn in range(self.turns):
+            problem = problem_of(magnitudes, rows, slots, public, spectrum)
+            if turn < ANEW:
+                images = solve_images(problem, self.steps, chance)
+            else:
+                images = resumed(problem, images, self.steps // 2)
+            after = reassigned(squares, problem, images, slots, rows)
             changes.append(round(after.changed(rows), 4))
             rows = after
             if changes[-1] < SETTLED:
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
-        images = signed(problem, solve_images(problem, 2 * self.steps, chance), release, like)
+        images = signed(problem, resumed(problem, images, self.steps), release, like)
         remarks |= {
             "rows changed, by images": changes,
             "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),

@@ -68,10 +68,12 @@ class RowSlots:
         """Give the class of every image, when they are numbered class by class."""
         return torch.arange(len(self.sizes)).repeat_interleave(self.sizes)
 
-    def some(self, rows: slice) -> Self:
-        """Give the slots of some rows."""
+    def some(self, rows: slice | Bool[Tensor, " m"]) -> Self:
+        """Give the slots of some rows; they must be those of whole rounds where anything is to be assigned."""
+        count = len(self.classes[rows]) * self.rounds // max(1, len(self.classes))
         return replace(
             self,
+            rounds=max(1, count),
             classes=self.classes[rows],
             weights=self.weights[rows],
             exact=self.exact[rows],

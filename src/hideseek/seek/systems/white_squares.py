@@ -1,11 +1,11 @@
 """Rows by their squares, made white: how well images, with all their products, explain them."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from hideseek.records import Samples
@@ -18,7 +18,7 @@ from hideseek.seek.systems.round_assignment import FORBIDDEN, gated
 SHORTLIST = 10  # images a slot whose score is exact
 BLOCK = 256  # rows whose candidates are compared at a time
 BEHIND = 1.0  # by how much more than all exact scores the others are worse
-RIDGE = 0.01  # of the mean energy of an image's weights
+RIDGE = 120.0  # rows of an image that tell as much of its squares as was known before
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ class WhiteSquares:
         parts = [_spectrum(white, part.square()).flatten(1) for part in magnitudes.split(CHUNK)]
         return cls(white, torch.cat(parts), unknown)
 
+    def some(self, rows: Bool[Tensor, " m"]) -> Self:
+        """Give some rows."""
+        return replace(self, rows=self.rows[rows], unknown=self.unknown[rows])
+
     def rooted(self) -> Float[Tensor, "m pixels"]:
         """Give roots of white squares in places, signs kept, less their mean, of unit length: these link rows best."""
         shape = (-1, *self.white.deviations.shape)
@@ -54,21 +58,28 @@ class WhiteSquares:
         return torch.cat([_spectrum(self.white, part).flatten(1) for part in images.split(CHUNK)])
 
     def fitted(self, mixtures: Mixtures) -> Float[Tensor, "n_and_one pixels"]:
-        """Fit a white square to every image, and one to unknown images, in least squares: Σλ²x² is the mean of rows."""
-        squared = mixtures.squared()
-        extra = torch.full_like(squared.sources[:, :1], squared.images)
-        sources = torch.cat([squared.sources, extra], 1)
-        weights = torch.cat([squared.weights, self.unknown[:, None]], 1)
-        both, ones = Mixtures(sources, weights, squared.images + 1), torch.ones_like(self.unknown)
-        ridge = RIDGE * float(both.diagonal(ones).mean()) + 1e-9
-        return solved(both, ones, ridge, both.gathered(self.rows))[0]
+        """Fit a white square to every image, and one to unknown images, in least squares: Σλ²x² is the mean of rows.
+
+        First one for all images, and how each differs from that then, under a ridge: few rows tell little of it.
+        """
+        squared, ones = mixtures.squared(), torch.ones_like(self.unknown)
+        energy = torch.stack([squared.weights.sum(1), self.unknown], 1)
+        scale = torch.tensor([1e-4, 1e-4]) * energy.square().sum(0).mean() + 1e-12
+        common = torch.linalg.solve(energy.T @ energy + scale.diag(), energy.T @ self.rows)
+        ridge = RIDGE * float(squared.weights.square().mean()) + 1e-9
+        each = solved(squared, ones, ridge, squared.gathered(self.rows - energy @ common))[0]
+        return torch.cat([common[:1] + each, common[1:]])
 
     def scores_by_centres(
         self, centres: Float[Tensor, "n_and_one pixels"], slots: RowSlots, sources: Int[Tensor, "m k"] | None
     ) -> Float[Tensor, "m k n"]:
-        """Score every image in every slot by white squares of images, the other slots' being subtracted if known."""
+        """Score every image in every slot by white squares of images, the other slots' being subtracted if known.
+
+        −‖z − Σλ²W(x²)‖² / 2σ² but for a constant; σ² is the energy of the row less the mean.
+        """
         squares, sizes = slots.weights.square(), centres[:-1].square().sum(1)
         products, grams = self.rows @ centres.T, centres @ centres.T
+        noise = (self.rows - self.rows.mean(0)).square().mean(1, keepdim=True).clamp_min(1e-12)
         scores = []
         for column in range(squares.shape[1]):
             left = products - self.unknown[:, None] * grams[-1]
@@ -77,7 +88,8 @@ class WhiteSquares:
                     if other != column:
                         left = left - squares[:, other, None] * grams[sources[:, other]]
             weight = squares[:, column, None]
-            scores.append(gated(2 * weight * left[:, :-1] - weight.square() * sizes, slots, column))
+            gains = 2 * weight * left[:, :-1] - weight.square() * sizes
+            scores.append(gated(gains / (2 * noise), slots, column))
         return torch.stack(scores, 1)
 
     def scores(
