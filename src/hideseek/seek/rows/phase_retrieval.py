@@ -26,6 +26,7 @@ from hideseek.seek.run import check
 from hideseek.seek.systems.image_spectrum import spectrum_for
 from hideseek.seek.systems.linear_system import mixing_matrix
 from hideseek.seek.systems.mixtures import Mixtures
+from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.phase_retrieval import (
     FLOOR,
     PhaseProblem,
@@ -41,6 +42,7 @@ from hideseek.seek.work import largest
 
 LEAST_STEPS = 10
 REFINING = 6  # steps after the annealing, for either sign
+NEIGHBOURS = 2  # steps in which neighbours tell the signs of what is unknown in rows
 KNOWN_STEPS = 6  # between two searches of public images
 UNSURE, SURER = 0.3, 0.05  # of the variance of images: what is assumed at the first search, and at later ones
 
@@ -51,9 +53,9 @@ class PhaseRetrieval(Attack[EncodedRelease]):
 
     Squares of rows tell products of images at every pixel, whose leading eigenvector is one pixel of all images but for
     a sign; neighbours tell the sign. From there, images and soft signs are found in turn (EM), under an assumed error
-    that falls, each step followed by a Wiener filter. u are public images, of the spectrum and mean of images. Where
-    the attacker has the very public images, they are found by what is left of rows when the private part is
-    subtracted, and then belong to what is known; that leaves no noise.
+    that falls, each step followed by a Wiener filter. u are public images, of the spectrum and mean of images, so that
+    neighbours tell more of their signs in the end. Where the attacker has the very public images, they are found by
+    what is left of rows when the private part is subtracted, and then belong to what is known; that leaves no noise.
 
     One sign for all is left: the mean of public images decides it, or else how bright photographs are.
     """
@@ -62,7 +64,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
     needs: ClassVar[tuple[str, ...]] = ("weights", "sources")
     source: ClassVar[str] = "ours; that weights and sources undo the mask: Carlini et al. 2021"
 
-    steps: int = 40
+    steps: int = 60
     """Of the annealing."""
     searches: int = 3
     """For public images, each with better private ones, where the attacker has them; 0: they count as noise."""
@@ -84,6 +86,8 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         problem = PhaseProblem(magnitudes, mixtures, others.square().sum(1), others.sum(1), spectrum)
         images = annealed(problem, spectral_start(problem, chance), self.steps)
         images = _signed(problem, images, release, like)
+        if release.scheme.images_per_row.public:
+            images = with_neighbours(problem, images, NEIGHBOURS)
         claims: list[Claim] = []
         remarks: dict[str, Any] = {"rows": len(magnitudes), "images": count}
         if self.searches and self._public(release):
@@ -128,6 +132,8 @@ class PhaseRetrieval(Attack[EncodedRelease]):
     def work(self, task: Task) -> float:
         """Count the start, the steps, and the searches."""
         work = start_work(task) + retrieval_work(task, self.steps + 2 * REFINING)
+        if task.public:
+            work += neighbour_work(task, NEIGHBOURS)
         if task.public and not task.public_pixels:
             work += self.searches * public_work(task, max(1, task.images_per_item - 2))
         return work

@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from hideseek.seek.systems.leading_vectors import leading_vectors
 
-REACH = 8  # places, in either direction, whose vectors are still alike
-FADES = 10.0  # places over which their likeness falls by e, about as in photographs of 32 pixels
+REACH = 8  # places, in either direction, that are compared at most
+FAR, FADES = 0.25, 0.3  # of the side of an image: how far vectors are alike, and where likeness has fallen by e
 STEPS = 60  # of Lanczos' method
 ROUNDS = 40  # in which every place follows the others
 
@@ -22,7 +22,7 @@ def aligned(field: Float[Tensor, "n h w"]) -> Float[Tensor, "n h w"]:
     """Choose the sign at every place so that vectors agree with those around them; one sign for all is left.
 
     It needs vectors over the images, of any length, one for each place, that are alike at places near to each other
-    but for their signs. The leading eigenvector of the agreements of all places within REACH gives the signs as a
+    but for their signs. The leading eigenvector of the agreements of all places near each other gives the signs as a
     whole: pairs are many, so that no border between two regions of opposite sign goes unseen, where each pair on it is
     doubtful. Signs along the tree of neighbours that agree most start it. Then every place follows the others.
     """
@@ -41,10 +41,11 @@ def aligned(field: Float[Tensor, "n h w"]) -> Float[Tensor, "n h w"]:
 
 
 def _agreements(unit: Float[Tensor, "n h w"]) -> csr_array:
-    """Give the correlations of all pairs of places within REACH, those far apart counting for less."""
+    """Give the correlations of all pairs of places near each other, those farther apart counting for less."""
     height, width = unit.shape[1:]
+    reach, fades = max(1, min(REACH, round(FAR * max(height, width)))), FADES * max(height, width)
     places = np.arange(height * width).reshape(height, width)
-    shifts = [(a, b) for a in range(REACH + 1) for b in range(-REACH, REACH + 1) if (a, b) > (0, 0)]
+    shifts = [(a, b) for a in range(reach + 1) for b in range(-reach, reach + 1) if (a, b) > (0, 0)]
     firsts, seconds, values = [], [], []
     for down, across in shifts:
         if down >= height or abs(across) >= width:
@@ -55,7 +56,7 @@ def _agreements(unit: Float[Tensor, "n h w"]) -> csr_array:
         firsts.append(places[first].ravel())
         seconds.append(places[second].ravel())
         agreement = torch.einsum("nhw,nhw->hw", unit[:, *first], unit[:, *second])
-        values.append(agreement.flatten().numpy() * math.exp(-math.hypot(down, across) / FADES))
+        values.append(agreement.flatten().numpy() * math.exp(-math.hypot(down, across) / fades))
     shape = (places.size, places.size)
     if not values:
         return csr_array(shape, dtype=np.float32)

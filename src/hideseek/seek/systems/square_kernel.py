@@ -1,4 +1,4 @@
-"""Products with A' diag(z) A, another z at every place, compiled: rows are read once, nothing of their size is written."""
+"""Products with A' diag(z) A, another z at every place, compiled: nothing of the size of rows is written."""
 
 import numba
 import numpy as np
