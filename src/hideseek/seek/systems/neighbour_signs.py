@@ -100,7 +100,8 @@ def neighbour_work(task: Task, steps: int) -> float:
 def _window(spectrum: ImageSpectrum) -> tuple[int, int, int]:
     """Give the colours and the sides, odd, of the places that tell a pixel; images may be smaller than that."""
     channels, height, width = spectrum.mean.shape
-    return channels, *(2 * min(REACH, (size - 1) // 2) + 1 for size in (height, width))
+    tall, wide = (2 * min(REACH, (size - 1) // 2) + 1 for size in (height, width))
+    return channels, tall, wide
 
 
 def _covariance(spectrum: ImageSpectrum) -> Float[Tensor, "window window"]:

@@ -58,10 +58,10 @@ def _agreements(unit: Float[Tensor, "n h w"]) -> csr_array:
         agreement = torch.einsum("nhw,nhw->hw", unit[:, *first], unit[:, *second])
         values.append(agreement.flatten().numpy() * math.exp(-math.hypot(down, across) / fades))
     shape = (places.size, places.size)
-    if not values:
-        return csr_array(shape, dtype=np.float32)
-    both = (np.concatenate(firsts + seconds), np.concatenate(seconds + firsts))
-    return csr_array((np.concatenate(values + values).astype(np.float32), both), shape=shape)
+    empty = np.empty(0)
+    both = [np.concatenate([empty.astype(np.int64), *one, *two]) for one, two in ((firsts, seconds), (seconds, firsts))]
+    numbers = np.concatenate([empty, *values, *values]).astype(np.float32)
+    return csr_array((numbers, (both[0], both[1])), shape=shape)
 
 
 def _along_tree(unit: Float[Tensor, "n h w"]) -> Float[Tensor, "h w"]:
