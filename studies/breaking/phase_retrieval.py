@@ -68,7 +68,7 @@ def measured(
     data: str, scheme: InstaHide, images: int, rounds: int, known: bool, oracle: bool, seed: int
 ) -> dict[str, Any]:
     """Hide, solve, and judge every image."""
-    attack: Attack[EncodedRelease] = PhaseRetrieval(searches=3 if known else 0)
+    attack: Attack[EncodedRelease] = PhaseRetrieval(searches=2 if known else 0)
     release, secret = hidden(data, scheme, images, rounds, seed)
     if oracle:
         rows = release.encoded.pixels() * secret.signs()

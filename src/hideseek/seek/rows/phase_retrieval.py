@@ -28,7 +28,6 @@ from hideseek.seek.systems.linear_system import mixing_matrix
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.phase_retrieval import (
-    FLOOR,
     PhaseProblem,
     annealed,
     em_step,
@@ -44,6 +43,7 @@ LEAST_STEPS = 10
 REFINING = 6  # steps after the annealing, for either sign
 NEIGHBOURS = 2  # steps in which neighbours tell the signs of what is unknown in rows
 KNOWN_STEPS = 6  # between two searches of public images
+SMALLEST = 1e-4  # of the variance of images: the doubt of a row whose images are all known
 UNSURE, SURER = 0.3, 0.05  # of the variance of images: what is assumed at the first search, and at later ones
 
 
@@ -66,7 +66,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
 
     steps: int = 60
     """Of the annealing."""
-    searches: int = 3
+    searches: int = 2
     """For public images, each with better private ones, where the attacker has them; 0: they count as noise."""
 
     def __post_init__(self) -> None:
@@ -93,8 +93,9 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         if self.searches and self._public(release):
             assert release.public is not None  # noqa: S101 (`_public`)
             images, parts, doubt = self._with_public(problem, images, release.public, others)
-            rows = torch.arange(len(others))
-            claims.append(PublicImagesFound(rows, parts.candidates, parts.scores, len(release.public), complete=True))
+            rows, order = torch.arange(len(others)), others.argsort(dim=1, descending=True)
+            found, shares = parts.candidates.gather(1, order), others.gather(1, order)
+            claims.append(PublicImagesFound(rows, found, shares, len(release.public), complete=True))
             remarks["unexplained"] = round(float(doubt.median()), 6)
         remarks["log-likelihood"] = round(log_likelihood(problem, images), 6)
         limits = pixel_range(release.encoded)
@@ -116,7 +117,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
             doubt = problem.doubt(SURER)
             for _ in range(KNOWN_STEPS):
                 images, seen = em_step(solved, images, doubt, 0.0)
-                doubt = seen.clamp_min(FLOOR)
+                doubt = seen.clamp_min(SMALLEST)
         return images, parts, doubt
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:

@@ -61,18 +61,27 @@ def expected_rows(
 
     E s = x̃ tanh(x̃ (m + û) / v): û is predicted from E s − m at neighbours, and leaves less variance v than u has.
     """
-    magnitudes, variance = problem.magnitudes[some], problem.spectrum.variance
-    doubt = problem.doubt(SURE_ERROR)[some, None, None, None]
-    left = (predictor.missed + BEYOND).clamp_max(1.0)[:, None, None] * variance
+    magnitudes, doubt = problem.magnitudes[some], problem.doubt(SURE_ERROR)[some, None, None, None]
     rest = problem.mass[some, None, None, None] * problem.spectrum.mean
     if problem.known is not None:
         rest = rest + problem.known[some]
     mean = problem.mixtures.some(some).mixed(images.flatten(1)).view_as(magnitudes) + rest
+    return soft_rows(magnitudes, mean, doubt, problem.spectrum.variance, predictor), rest
+
+
+def soft_rows(
+    magnitudes: Float[Tensor, "m c h w"],
+    mean: Float[Tensor, "m c h w"],
+    doubt: Float[Tensor, "m 1 1 1"],
+    variance: Float[Tensor, "c h w"],
+    predictor: Predictor,
+) -> Float[Tensor, "m c h w"]:
+    """Give the expected rows, of which the mean is known, and an image of this variance times doubt is not."""
+    left = (predictor.missed + BEYOND).clamp_max(1.0)[:, None, None] * variance
     signed = magnitudes * torch.tanh(magnitudes * mean / (doubt * variance))
     for _ in range(TURNS):
-        expected = mean + predictor(signed - mean)
-        signed = magnitudes * torch.tanh(magnitudes * expected / (doubt * left))
-    return signed, rest
+        signed = magnitudes * torch.tanh(magnitudes * (mean + predictor(signed - mean)) / (doubt * left))
+    return signed
 
 
 def with_neighbours(problem: PhaseProblem, images: Float[Tensor, "n c h w"], steps: int) -> Float[Tensor, "n c h w"]:
