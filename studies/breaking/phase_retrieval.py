@@ -33,31 +33,43 @@ from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 FIRST = 20_000  # private image
 PUBLIC = 10_000
 SEEDS = (0, 1, 2)
-CROSS = InstaHide(k=6, k_private=2)
-CASES: dict[str, tuple[InstaHide, int, int, bool]] = {  # scheme, images, rounds, whether public images are known
-    "cross, k=6, n=100, T=50": (CROSS, 100, 50, False),
-    "cross, k=6, n=100, T=20": (CROSS, 100, 20, False),
-    "cross, k=6, n=100, T=10": (CROSS, 100, 10, False),
-    "cross, k=6, n=100, T=10, public known": (CROSS, 100, 10, True),
-    "cross, k=6, n=1,000, T=50": (CROSS, 1000, 50, False),
-    "inside, k=4, n=100, T=10": (InstaHide(k=4), 100, 10, False),
+CROSS, INSIDE = InstaHide(k=6, k_private=2), InstaHide(k=4)
+CASES: dict[str, tuple[str, InstaHide, int, int, bool]] = {  # data, scheme, images, rounds, public images known
+    "cross, k=6, n=100, T=50": ("cifar10", CROSS, 100, 50, False),
+    "cross, k=6, n=100, T=10": ("cifar10", CROSS, 100, 10, False),
+    "inside, k=4, faces, T=10": ("faces", INSIDE, 160, 10, False),
+    "inside, k=4, n=100, T=10": ("cifar10", INSIDE, 100, 10, False),
+    "cross, k=6, n=1,000, T=50": ("cifar10", CROSS, 1000, 50, False),
+    "cross, k=6, n=100, T=10, public known": ("cifar10", CROSS, 100, 10, True),
+    "cross, k=6, n=100, T=20": ("cifar10", CROSS, 100, 20, False),
+    "cross, k=6, n=100, T=5": ("cifar10", CROSS, 100, 5, False),
+    "cross, k=6, n=100, T=2": ("cifar10", CROSS, 100, 2, False),
+    "cross, k=6, n=100, T=1": ("cifar10", CROSS, 100, 1, False),
 }
+TARGETS, MOST = 6, 200  # of the cases are measured with all seeds, where they have no more images
+ORACLES = 2  # of the cases are measured with signs known
 METRICS = ("ssim", "correlation", "recovered")
 
 
-def hidden(scheme: InstaHide, images: int, rounds: int, seed: int) -> tuple[EncodedRelease, MixingSecret]:
-    """Hide, and give the attacker what he knows."""
-    private = normalise(load("cifar10").take(slice(FIRST, FIRST + images)), "channel")
+def hidden(data: str, scheme: InstaHide, images: int, rounds: int, seed: int) -> tuple[EncodedRelease, MixingSecret]:
+    """Hide, and give the attacker what he knows; of faces he has none."""
+    if data == "faces":
+        faces = normalise(load(data, size=32).take(slice(0, images)), "channel")
+        release, secret = scheme.hide(faces, None, seeded(seed), rounds)
+        return secret.reveal(release, ("sources", "weights")), secret
+    private = normalise(load(data).take(slice(FIRST, FIRST + images)), "channel")
     patches = load("patches:tinyimagenet", size=private.shape[1:], labelled=False).take(slice(0, PUBLIC))
     public = normalise(patches, private.normalisation)
     release, secret = scheme.hide(private, public if scheme.mixes_public else None, seeded(seed), rounds)
     return replace(secret.reveal(release, ("sources", "weights")), own=public), secret
 
 
-def measured(scheme: InstaHide, images: int, rounds: int, known: bool, oracle: bool, seed: int) -> dict[str, Any]:
+def measured(
+    data: str, scheme: InstaHide, images: int, rounds: int, known: bool, oracle: bool, seed: int
+) -> dict[str, Any]:
     """Hide, solve, and judge every image."""
-    attack: Attack[EncodedRelease] = PhaseRetrieval(searches=3 if known else 0)
-    release, secret = hidden(scheme, images, rounds, seed)
+    attack: Attack[EncodedRelease] = PhaseRetrieval(searches=2 if known else 0)
+    release, secret = hidden(data, scheme, images, rounds, seed)
     if oracle:
         rows = release.encoded.pixels() * secret.signs()
         plain = Mixup(scheme.k, scheme.k_private, scheme.largest)
@@ -74,17 +86,16 @@ def measured(scheme: InstaHide, images: int, rounds: int, known: bool, oracle: b
 
 
 def trials(scale: str) -> Iterator[Trial]:
-    """Give every case with every seed, and with its mask taken off."""
-    for name, (scheme, images, rounds, known) in CASES.items():
-        for oracle in (False, True):
-            if oracle and (known or images > 100):
-                continue
-            for seed in SEEDS if images <= 100 or scale == "paper" else SEEDS[:1]:
-                settings = {"scheme": to_json(scheme), "images": images, "rounds": rounds, "known": known}
+    """Give every case, those with a target with every seed; two of them also with their mask taken off."""
+    for number, (name, case) in enumerate(CASES.items()):
+        data, scheme, images, rounds, known = case
+        for oracle in (False, True) if number < ORACLES else (False,):
+            several = scale == "paper" or (number < TARGETS and images <= MOST)
+            for seed in SEEDS if several else SEEDS[:1]:
+                settings = {"data": data, "scheme": to_json(scheme), "images": images, "rounds": rounds, "known": known}
                 settings |= {"oracle": oracle, "first": FIRST, "public": PUBLIC, "seed": seed}
-                run_it = partial(measured, scheme, images, rounds, known, oracle, seed)
                 title = f"phases: {name}{', signs known' if oracle else ''}, seed {seed}"
-                yield Trial("phase-retrieval", title, settings, run_it, judged=True)
+                yield Trial("phase-retrieval", title, settings, partial(measured, *case, oracle, seed), judged=True)
 
 
 def main() -> None:

@@ -55,6 +55,7 @@ APPLIES = {  # to releases of eight rounds
     "distinguish": ALL,
     "byte-decoding": {"mixup"},  # no public images, and three private ones at most
     "phase-retrieval": {"instahide-inside", "instahide-cross"},
+    "link-and-solve": {"instahide-inside", "instahide-cross"},
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,
 }
@@ -62,6 +63,7 @@ FIRST_ROUND = {  # where one round is too few: no row has another of its image, 
     "mixup-pairs": {"mixup-cross", "laplace"},
     "average-search": {"mixup-cross", "laplace"},
     "distinguish": ALL,
+    "link-and-solve": ALL,
 }
 
 
@@ -112,7 +114,7 @@ def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
     release, secret = SCHEMES[scheme].hide(private, public, seeded(0), 8)
     release = secret.reveal(replace(release, own=own), EncodedRelease.withheld)
     attack = ATTACKS[name].within(0.0, release.size())
-    applies = scheme in APPLIES[name] and name not in ("average-search", "phase-retrieval")
+    applies = scheme in APPLIES[name] and name not in ("average-search", "phase-retrieval", "link-and-solve")
     assert (attack.refuses(release) is None) == applies
     if applies:
         assert run(attack, release, seeded(0)).claims

@@ -46,6 +46,7 @@ def test_what_our_attacks_can_show() -> None:
         "linear-inversion",
         "linear-optimum",
         "phase-retrieval",
+        "link-and-solve",
     }
     assert {name for name, harm in shows.items() if harm is Harm.RECOVERED} == recover
     assert {name for name, harm in shows.items() if harm is Harm.PARTS} == {"braverman", "demask", "public-search"}

@@ -59,14 +59,24 @@ def test_sums_of_expected_rows(known: bool) -> None:
     np.testing.assert_allclose(seen, doubts, rtol=5e-3)
 
 
+def test_soft_signs_are_those_of_tanh_however_large() -> None:
+    """One row with one image of weight 1: what is gathered is x̃ tanh(x̃ x / v) / v."""
+    values = torch.logspace(-3, 8, 297).view(1, *SHAPE)
+    one = torch.ones(1)
+    spectrum = ImageSpectrum(random_problem(known=False)[0].spectrum.basis, torch.zeros(SHAPE), torch.ones(SHAPE))
+    mixtures = Mixtures(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1), 1)
+    problem = PhaseProblem(torch.ones(1, *SHAPE), mixtures, one, 0 * one, spectrum)
+    gathered, _ = signed_sums(problem, values, one)
+    np.testing.assert_allclose(gathered.flatten(), np.tanh(values.flatten()), atol=2e-4)
+
+
 def test_likelihood_is_that_of_both_signs() -> None:
     problem, images, _ = random_problem(known=True)
     _, _, mean, rows = by_numpy(problem, images)
     variance = problem.doubt(0.004).double().numpy()[:, None] * problem.spectrum.variance.numpy().ravel()
-    both = np.exp(-((rows - mean) ** 2) / (2 * variance)) + np.exp(-((rows + mean) ** 2) / (2 * variance))
-    finite = both > 0
-    assert finite.all()
-    assert log_likelihood(problem, images) == pytest.approx(float(np.log(both).mean()), rel=1e-4)
+    logs = np.logaddexp(-((rows - mean) ** 2) / (2 * variance), -((rows + mean) ** 2) / (2 * variance))
+    logs -= np.log(variance) / 2
+    assert log_likelihood(problem, images) == pytest.approx(float(logs.mean()), rel=1e-4)
 
 
 def test_a_step_with_right_signs_is_least_squares() -> None:

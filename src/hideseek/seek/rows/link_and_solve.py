@@ -14,16 +14,26 @@ from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import check_spread
 from hideseek.seek.rows.linear_inversion import pixel_range
-from hideseek.seek.rows.phase_retrieval import signed
+from hideseek.seek.rows.phase_retrieval import NEIGHBOURS, REFINING, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import spectrum_for
+from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
 from hideseek.seek.systems.spectral_start import start_work
-from hideseek.seek.systems.turns import RowImages, first_rows, problem_of, reassigned, resumed, solve_images
+from hideseek.seek.systems.turns import (
+    APART,
+    FOLDS,
+    RowImages,
+    first_rows,
+    problem_of,
+    reassigned,
+    resumed,
+    solve_images,
+)
 from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.seek.work import TOUCH, largest
 
@@ -111,6 +121,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
         images = signed(problem, resumed(problem, images, self.steps), release, like)
+        if public:
+            images = with_neighbours(problem, images, NEIGHBOURS)
         remarks |= {
             "rows changed, by images": changes,
             "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),
@@ -144,11 +156,12 @@ class LinkAndSolve(Attack[EncodedRelease]):
         found = classes * clusters_work(2 * task.items / classes, task.images / classes, task.pixels)
         first = self.turns * (assignment_work(task, 2) + numbers * task.images)
         turn = start_work(task) + pair_work(task, classes) + assignment_work(task, 2)
-        return 30 * numbers * TOUCH + found + first + (self.turns + 1) * turn + retrieval_work(task, self._steps())
+        end = neighbour_work(task, NEIGHBOURS) if task.public else 0.0
+        return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 
     def _steps(self) -> int:
-        """Give how many steps there are in all."""
-        return (self.turns + 3) * self.steps
+        """Give how many steps there are in all: in each turn, those of each fold, and at the end."""
+        return self.turns * (self.steps + FOLDS * APART) + self.steps + 2 * REFINING
 
     def within(self, work: float, task: Task) -> Self:
         """Take fewer turns, then fewer steps in each."""

@@ -71,7 +71,7 @@ def refined(problem: PhaseProblem, images: Float[Tensor, "n c h w"], steps: int)
 
 
 def log_likelihood(problem: PhaseProblem, images: Float[Tensor, "n c h w"]) -> float:
-    """Give the mean log-likelihood of a pixel of a row: log of N(x̃; m, v) + N(−x̃; m, v), but for a constant.
+    """Give the mean log-likelihood of a pixel of a row, but for a constant.
 
     It tells images from their negatives where unknown images have a mean, or something is known.
     """
@@ -84,9 +84,18 @@ def log_likelihood(problem: PhaseProblem, images: Float[Tensor, "n c h w"]) -> f
         mean += problem.known[some].flatten(1)
     magnitudes = problem.magnitudes[some].flatten(1)
     variance = problem.doubt(SURE_ERROR)[some, None] * problem.spectrum.variance.flatten()
+    return float(row_likelihoods(magnitudes, mean, variance).double().mean())
+
+
+def row_likelihoods(magnitudes: Tensor, mean: Tensor, variance: Tensor) -> Float[Tensor, " m"]:
+    """Give for each row the mean of log(N(x̃; m, v) + N(−x̃; m, v)) over its pixels, but for a constant."""
     product = (magnitudes * mean / variance).abs()
-    logs = product + torch.log1p(torch.exp(-2 * product)) - (magnitudes.square() + mean.square()) / (2 * variance)
-    return float(logs.double().mean())
+    logs = (
+        product
+        + torch.log1p(torch.exp(-2 * product.clamp_max(20.0)))
+        - (magnitudes.square() + mean.square()) / (2 * variance)
+    )
+    return (logs - variance.log() / 2).flatten(1).mean(1)
 
 
 def em_step(

@@ -10,15 +10,18 @@ from torch.nn import functional
 from hideseek.chance import Randomness
 from hideseek.progress import track
 from hideseek.records import Task
+from hideseek.seek.systems.leading_vectors import Product, leading_vectors
 from hideseek.seek.systems.mixture_solve import solve_work, solved
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.phase_retrieval import PhaseProblem
 from hideseek.seek.systems.pixel_signs import aligned
+from hideseek.seek.systems.square_kernel import pair_products
 from hideseek.seek.work import CALL, TOUCH
 
 POOLED = 3  # pixels on a side whose squares are averaged
 HIGHEST = 1.5  # squares, over what is expected, that count for more are cut: a few bright rows would rule
-STEPS = 100  # of the power method
+STEPS = 12  # of Lanczos' method: more follow single rows where these are few
+PLACES = 512  # whose eigenvectors are sought together
 SCALE = 0.45  # of the deviation of images: the start is far from sure
 
 
@@ -36,15 +39,25 @@ def spectral_start(problem: PhaseProblem, chance: Randomness) -> Float[Tensor, "
     energies = _energies(pooled, squared, problem.unknown)
     above = (pooled - energies) / usual[:, None]
     above = above.clamp(-1.0, HIGHEST).div_(usual[:, None] / variance)
-    diagonal = squared.gathered(above)
     vectors = chance.normals(mixtures.images, height * width).to(above)
-    norms = (squared.gathered(above.square() * squared.weights.sum(1)[:, None])).sqrt().mean(0)  # of the noise
-    for _ in track(range(STEPS), "leading eigenvectors"):
-        image = mixtures.gathered(above * mixtures.mixed(vectors)) - diagonal * vectors
-        vectors = functional.normalize(image + norms * vectors, dim=0)
+    for first in track(range(0, height * width, PLACES), "leading eigenvectors"):
+        some = slice(first, first + PLACES)
+        vectors[:, some] = leading_vectors(_product(mixtures, above[:, some]), vectors[:, some], STEPS)
     field = aligned(vectors.view(-1, height, width)) * math.sqrt(mixtures.images)
     start = field[:, None].expand(-1, channels, -1, -1) * problem.spectrum.variance.sqrt()
     return SCALE * start
+
+
+def _product(mixtures: Mixtures, above: Float[Tensor, "m places"]) -> Product:
+    """Give the product with Σ_r z_r a_r a_r' without its diagonal, at every place."""
+    weighing, sources, weights = above.contiguous().numpy(), mixtures.sources.numpy(), mixtures.weights.numpy()
+
+    def product(vectors: Float[Tensor, "n places"]) -> Float[Tensor, "n places"]:
+        products = torch.empty_like(vectors, memory_format=torch.contiguous_format)
+        pair_products(weighing, sources, weights, vectors.contiguous().numpy(), products.numpy())
+        return products
+
+    return product
 
 
 def _pooled(magnitudes: Float[Tensor, "m c h w"]) -> Float[Tensor, "m places"]:
