@@ -114,6 +114,8 @@ EFFECTS = {
         {"seeds": 4, "restarts": 6, "steps": 40, "refits": 1},
         images="small photos",
     ),
+    "phase-retrieval": Effect(InstaHide(k=2), ("recovered", "re-identified"), 8),
+    "link-and-solve": Effect(InstaHide(k=2), ("recovered", "re-identified"), 10, {"turns": 3}),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

@@ -58,6 +58,8 @@ APPLIES = {  # to releases of eight rounds
     "link-shifted": {"augmented", "augmented mixup"},
     "byte-decoding": {"mixup"},  # no public images, and three private ones at most
     "unmask-public": {"instahide-cross"},
+    "phase-retrieval": {"instahide-inside", "instahide-cross"},
+    "link-and-solve": {"instahide-inside", "instahide-cross"},
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,
 }
@@ -65,6 +67,7 @@ FIRST_ROUND = {  # where one round is too few: no row has another of its image, 
     "mixup-pairs": {"mixup-cross", "laplace"},
     "average-search": {"mixup-cross", "laplace"},
     "distinguish": ALL,
+    "link-and-solve": ALL,
 }
 
 
@@ -110,12 +113,13 @@ def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None
 @pytest.mark.parametrize("scheme", ["mixup-cross", "instahide-cross"])
 @pytest.mark.parametrize("name", ATTACKS)
 def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
-    """Numbers without neighbours, as a pretrained network gives; SSIM and convolutions cannot look at them."""
+    """Numbers without neighbours, as a pretrained network gives: SSIM and convolutions need them, and signs do."""
     private, public, own = (images(count, 30, 1, 1, stored=False, seed=count) for count in (12, 40, 41))
     release, secret = SCHEMES[scheme].hide(private, public, seeded(0), 8)
     release = secret.reveal(replace(release, own=own), EncodedRelease.withheld)
     attack = ATTACKS[name].within(0.0, release.size())
-    applies = scheme in APPLIES[name] and name not in ("average-search", "carlini")
+    need_places = ("average-search", "carlini", "phase-retrieval", "link-and-solve")
+    applies = scheme in APPLIES[name] and name not in need_places
     assert (attack.refuses(release) is None) == applies
     if applies:
         assert run(attack, release, seeded(0)).claims

@@ -62,6 +62,14 @@ class Reason(StrEnum):
         "images were not moved before they were mixed: attacks that compare a pixel in one place of all rows apply.",
     )
     NO_PLACES = "no-places", "this attack looks for images in other places of rows, and these rows have no places."
+    NO_NEIGHBOURS = (
+        "no-neighbours",
+        "this attack tells signs from neighbouring pixels, and what was mixed here has none.",
+    )
+    ONE_PRIVATE_IMAGE = (
+        "one-private-image",
+        "this attack needs two private images or more in a row, whose products tell the signs; here a row has one.",
+    )
     NOT_EXACT = (
         "not-exact",
         "rows are no exact sums of the images: these were moved before they were mixed, or there is noise.",

@@ -20,9 +20,11 @@ from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.generator import Generator
 from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.seek.rows.link_and_solve import LinkAndSolve
 from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.seek.run import refusal, run
@@ -47,6 +49,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "byte-decoding": ByteDecoding(),
     "unmask-public": UnmaskPublic(),
     "link-shifted": LinkShifted(),
+    "phase-retrieval": PhaseRetrieval(),
+    "link-and-solve": LinkAndSolve(),
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),

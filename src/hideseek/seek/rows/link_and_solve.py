@@ -1,0 +1,203 @@
+"""The whole attack of an outsider on masked rows: link them, cluster, assign, solve, and assign again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.progress import track
+from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
+from hideseek.seek.refusals import check_spread
+from hideseek.seek.rows.linear_inversion import pixel_range
+from hideseek.seek.rows.phase_retrieval import NEIGHBOURS, REFINING, signed
+from hideseek.seek.run import check
+from hideseek.seek.signals.clusters import clusters, clusters_work
+from hideseek.seek.signals.row_slots import RowSlots
+from hideseek.seek.systems.image_spectrum import spectrum_for
+from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
+from hideseek.seek.systems.pair_scores import pair_work
+from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
+from hideseek.seek.systems.round_assignment import assignment_work
+from hideseek.seek.systems.spectral_start import start_work
+from hideseek.seek.systems.turns import (
+    APART,
+    FOLDS,
+    RowImages,
+    first_rows,
+    problem_of,
+    reassigned,
+    resumed,
+    solve_images,
+)
+from hideseek.seek.systems.white_squares import WhiteSquares
+from hideseek.seek.work import TOUCH, largest
+
+FEW_ROUNDS = 2  # in which every image must be, at least
+ANEW = 4  # turns in which images are solved for from the beginning
+SETTLED = 0.02  # of rows change their images: the attack is done
+CLASSES = 10  # that work is counted for
+SURE = 0.9  # from which an image of a row counts as sure
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the attack finds: images, and which of them are in each row."""
+
+    images: Float[Tensor, "n c h w"]
+    rows: RowImages
+    remarks: dict[str, Any]
+
+    def of_rows(self) -> Float[Tensor, "m c h w"]:
+        """Give one image for every row: the one that is surest, or of these the heaviest."""
+        best = (self.rows.sure.mul(100).round() + self.rows.weights).argmax(1, keepdim=True)
+        return self.images[self.rows.sources.gather(1, best)[:, 0]]
+
+
+@dataclass(frozen=True)
+class LinkAndSolve(Attack[EncodedRelease]):
+    """Find the private images of masked rows, with no image, network or key of the owner's, from rows and labels alone.
+
+    - Squares of rows, made white, are alike where rows share an image; labels tell which may. So rows of a class fall
+      into clusters, one for each image. How many there are, the labels of a round tell.
+    - In a round, every image is in exactly k rows. An assignment gives each row its images; the label has the weights.
+    - Then images are solved for by phase retrieval.
+    - With images, their products tell more of a row than squares do: rows are assigned anew, and images solved for,
+      until neither changes. Where it is in doubt that an image is in a row, it counts as unknown there.
+
+    Without labels it runs as well, with all images in one class and with weights as they are on average: that is much
+    less to go by.
+    """
+
+    sees: ClassVar[type[EncodedRelease]] = EncodedRelease
+    source: ClassVar[str] = "ours; that links, assignment and a solution break InstaHide: Carlini et al. 2021"
+
+    turns: int = 6
+    """Of images and assignment, at most."""
+    steps: int = 20
+    """Of the annealing of phase retrieval in a turn; the last has twice as many."""
+
+    def __post_init__(self) -> None:
+        if self.turns < 1 or self.steps < 1:
+            raise BadInput(f"there must be one turn and one step or more, not {self.turns} and {self.steps}.")
+
+    def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
+        """Claim the images; each is about the row in which it is heaviest among those where it is sure."""
+        solution = self.solve(release, chance)
+        rows = solution.rows
+        heavy = rows.weights + (rows.sure >= SURE).float()
+        about = torch.zeros(len(solution.images), dtype=torch.int64)
+        order = heavy.flatten().argsort()
+        about[rows.sources.flatten()[order]] = order // rows.sources.shape[1]
+        return Evidence((Reconstruction(solution.images, about, "any"),), solution.remarks)
+
+    def solve(self, release: EncodedRelease, chance: Randomness) -> Solution:
+        """Link, cluster, assign, solve and assign again."""
+        check(self, release)
+        slots, public = RowSlots.of(release), release.scheme.images_per_row.public
+        magnitudes = release.encoded.pixels().abs()
+        check_spread(magnitudes.square() - magnitudes.square().mean(0))
+        squares = WhiteSquares.of(magnitudes, slots.unknown(public))
+        centres, remarks = _centres(squares, slots, chance)
+        rows, changes = first_rows(squares, centres, slots, self.turns)
+        remarks["rows changed, by squares"] = [round(change, 4) for change in changes]
+        spectrum, like = spectrum_for(release)
+        changes = []
+        images = torch.empty(0)
+        for turn in range(self.turns):
+            problem = problem_of(magnitudes, rows, slots, public, spectrum)
+            if turn < ANEW:
+                images = solve_images(problem, self.steps, chance)
+            else:
+                images = resumed(problem, images, self.steps // 2)
+            after = reassigned(squares, problem, images, slots, rows)
+            changes.append(round(after.changed(rows), 4))
+            rows = after
+            if changes[-1] < SETTLED:
+                break
+        problem = problem_of(magnitudes, rows, slots, public, spectrum)
+        images = signed(problem, resumed(problem, images, self.steps), release, like)
+        if public:
+            images = with_neighbours(problem, images, NEIGHBOURS)
+        remarks |= {
+            "rows changed, by images": changes,
+            "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),
+            "expected right": round(float(rows.sure.mean()), 4),
+            "log-likelihood": round(log_likelihood(problem, images), 6),
+        }
+        limits = pixel_range(release.encoded)
+        return Solution(images if limits is None else images.clamp(*limits), rows, remarks)
+
+    def refuses(self, release: EncodedRelease) -> Refusal | None:
+        """Refuse rows without a mask, moved images, features, one private image in a row, and too few rows."""
+        private, rounds = release.scheme.images_per_row.private, release.rounds
+        if not release.scheme.masked:
+            return Refusal(Reason.NOT_MASKED)
+        if release.scheme.moves:
+            return Refusal(Reason.NOT_LINEAR)
+        if max(release.encoded.shape[1:]) == 1:
+            return Refusal(Reason.NO_NEIGHBOURS)
+        if private < 2:
+            return Refusal(Reason.ONE_PRIVATE_IMAGE)
+        if rounds < FEW_ROUNDS:
+            return Refusal(Reason.TOO_FEW_ROUNDS, {"wanted": FEW_ROUNDS})
+        least = private * rounds
+        few = len(release.encoded) < least
+        return Refusal(Reason.TOO_FEW_ROWS, {"given": len(release.encoded), "wanted": least}) if few else None
+
+    def work(self, task: Task) -> float:
+        """Count squares, clusters of ten classes, and the turns."""
+        classes = max(1, min(CLASSES, task.images // 4))
+        numbers = float(task.items) * task.pixels
+        found = classes * clusters_work(2 * task.items / classes, task.images / classes, task.pixels)
+        first = self.turns * (assignment_work(task, 2) + numbers * task.images)
+        turn = start_work(task) + pair_work(task, classes) + assignment_work(task, 2)
+        end = neighbour_work(task, NEIGHBOURS) if task.public else 0.0
+        return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
+
+    def _steps(self) -> int:
+        """Give how many steps there are in all: in each turn, those of each fold, and at the end."""
+        return self.turns * (self.steps + FOLDS * APART) + self.steps + 2 * REFINING
+
+    def within(self, work: float, task: Task) -> Self:
+        """Take fewer turns, then fewer steps in each."""
+        turns = largest(lambda turns: replace(self, turns=turns).work(task), 1, self.turns, work)
+        fewer = replace(self, turns=turns)
+        return replace(fewer, steps=largest(lambda steps: replace(fewer, steps=steps).work(task), 5, self.steps, work))
+
+
+def _centres(
+    squares: WhiteSquares, slots: RowSlots, chance: Randomness
+) -> tuple[Float[Tensor, "n pixels"], dict[str, Any]]:
+    """Cluster the rows of each class; give the mean of each cluster, class by class, and what can be said of them."""
+    unit, mean = squares.rooted(), squares.rows.mean(0)
+    centres, tightness, distinct = [], [], 0
+    for rows, strengths, count in track(list(_class_rows(slots)), "clusters, class by class"):
+        found = clusters(unit[rows], strengths, count, slots.classes.shape[1] * slots.rounds, chance)
+        distinct += found.distinct
+        tightness.append(found.tightness)
+        for members in found.members:
+            weights = strengths[members]
+            total = weights @ (squares.rows[rows[members]] - mean)
+            centres.append(total / weights.square().sum().clamp_min(1e-12))
+    remarks: dict[str, Any] = {
+        "images": slots.images,
+        "images counted by": "rounds and labels" if slots.counted and slots.labelled else "rounds",
+        "labels": "used" if slots.labelled else "none: rows are linked without classes, and weights are guessed",
+        "rows with exact weights": round(float(slots.exact.float().mean()), 4),
+        "clusters that are distinct": distinct,
+        "tightness of clusters": round(float(torch.cat(tightness).mean()), 4),
+    }
+    return torch.stack(centres), remarks
+
+
+def _class_rows(slots: RowSlots) -> Iterator[tuple[Tensor, Tensor, int]]:
+    """Give, for each class that has images, the rows that have it, its λ² there, and how many images it has."""
+    for number, count in enumerate(slots.sizes.tolist()):
+        rows = (slots.masses[:, number] > 0).nonzero()[:, 0]
+        if count and len(rows) > 1:
+            yield rows, slots.masses[rows, number].square(), count
