@@ -4,21 +4,15 @@ The private images are CIFAR-10's from 20,000 on, the public ones patches of Tin
 trained on. Published, with ten hours of a GPU: Max SSIM 0.90 and 0.79 on the challenge of 100 images in 5,000 rows.
 Comparers are kept in the user's cache folder.
 
-    python studies/breaking/carlini.py                some minutes each
-    python studies/breaking/carlini.py --scale paper  the challenge's size
+    python studies/breaking_instahide.py --only carlini
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import tyro
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run by itself, beside the other studies' modules
-from ledger import HERE, Ledger, Study, Trial, chosen
+from ledger import Trial
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -68,14 +62,3 @@ def trials(scale: str) -> Iterator[Trial]:
             }
             run_it = partial(measured, scheme, scale, seed)
             yield Trial("carlini", f"carlini: {name}, seed {seed}", settings, run_it, judged=True)
-
-
-def main() -> None:
-    """Measure what is missing."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking-carlini-{asked.scale}.json"
-    Ledger.open(path, "Carlini et al., on a processor").measure(chosen(trials(asked.scale), asked.only), asked.stale)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,22 +3,18 @@
 Fifty images in 400 rows of two, and a hundred in 900. An image is found if the correlation of absolute values with a
 guess, matched one to one, is 0.9 or more: a pixel's sign, for all images at once, cannot be known.
 
-    python studies/breaking/chen.py
+    python studies/breaking_instahide.py --only chen
 """
 
-import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import tyro
+from breaking.tables import Target
+from ledger import Trial
 from scipy.optimize import linear_sum_assignment
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run by itself, beside the other studies' modules
-from ledger import HERE, Ledger, Study, Trial, chosen
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -36,7 +32,13 @@ SCHEMES: dict[str, RecipeEncoder] = {
     "random weights, largest 0.65": InstaHide(k=2),
     "random weights": InstaHide(k=2, largest=1.0),
 }
-PUBLISHED = "theory: exact for Gaussian images, given enough rows"
+TARGETS = tuple(
+    Target(
+        "chen", f"Gaussian images, n=50, m=400, d=3,072, {law}", f"chen: Gaussian images, n=50, m=400, {law}",
+        "images found", asked, "images", prototype, "theory",
+    )
+    for law, asked, prototype in (("equal weights", 50, "50 of 50"), ("random weights", 40, "41 of 50"))
+)  # fmt: skip
 
 
 def private_images(kind: str, count: int, seed: int) -> Samples:
@@ -77,16 +79,3 @@ def trials(scale: str) -> Iterator[Trial]:
                     settings = {"scheme": to_json(scheme), "images": kind, "n": count, "rounds": rounds, "seed": seed}
                     run_it = partial(measured, scheme, kind, count, rounds, seed)
                     yield Trial("chen", f"chen: {kind}, {size}, {name}, seed {seed}", settings, run_it)
-
-
-def main() -> None:
-    """Measure what is missing."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking-chen-{asked.scale}.json"
-    Ledger.open(path, "Gaussian images from absolute values").measure(
-        chosen(trials(asked.scale), asked.only), asked.stale
-    )
-
-
-if __name__ == "__main__":
-    main()

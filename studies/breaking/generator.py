@@ -3,21 +3,16 @@
 The private images are CIFAR-10's from 20,000 on. At the scale of a CPU a part of all seeds is tried, around the right
 one; hours for all 2³² follow from what a seed took. `--scale paper` tries all of them, with the right one anywhere.
 
-    python studies/breaking/generator.py
+    python studies/breaking_instahide.py --only generator
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run by itself, beside the other studies' modules
-from ledger import HERE, Ledger, Study, Trial, chosen
+from ledger import Trial
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -75,14 +70,3 @@ def trials(scale: str) -> Iterator[Trial]:
                 settings = {"k": scheme.k, "draw": draw, "tried": TRIED[scale], "images": IMAGES, "seed": seed}
                 what = f"generator: {name}, {draw or 'masks of hideseek'}, seed {seed}"
                 yield Trial("generator", what, settings, partial(measured, scheme, draw, TRIED[scale], seed))
-
-
-def main() -> None:
-    """Measure what is missing."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking-generator-{asked.scale}.json"
-    Ledger.open(path, "Masks of a generator").measure(chosen(trials(asked.scale), asked.only), asked.stale)
-
-
-if __name__ == "__main__":
-    main()

@@ -6,21 +6,17 @@ is a stronger attacker's: it knows the rows that were made for each image, and a
 tells what linking costs: every row's images, weights and shifts are given. The attacker has the patches as images of
 his own, where none are mixed in.
 
-    python studies/breaking/luo.py
+    python studies/breaking_instahide.py --only luo
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run by itself, beside the other studies' modules
-from ledger import HERE, Ledger, Study, Trial, chosen
+from breaking.tables import figures
+from ledger import Ledger, Trial, table
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -103,12 +99,11 @@ def trials(scale: str) -> Iterator[Trial]:
                 yield Trial("luo", f"luo: {name}, {way}, seed {seed}", settings, run_it, judged=True)
 
 
-def main() -> None:
-    """Measure what is missing."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking-luo-{asked.scale}.json"
-    Ledger.open(path, "Images moved before mixing").measure(chosen(trials(asked.scale), asked.only), asked.stale)
-
-
-if __name__ == "__main__":
-    main()
+def moved(ledger: Ledger) -> str:
+    """Write every way of attacking images that were moved, beside the others."""
+    rows = []
+    for name in SCHEMES:
+        for way in WAYS[name]:
+            values = [figures(ledger, f"luo: {name}, {way}", metric) for metric in ("ssim", "fitted-ssim", "recovered")]
+            rows.append([f"{name}: {way}", *(f"{sum(each) / len(each):.2f}" if each else "–" for each in values)])
+    return table(["attack", "SSIM", "fitted SSIM", "recovered"], rows)

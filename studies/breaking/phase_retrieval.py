@@ -4,20 +4,16 @@ The private images are CIFAR-10's from 20,000 on; settings were chosen on the fi
 best linear answer makes of the same rows without their mask, public images being noise: the most that better signs
 could give.
 
-    python studies/breaking/phase_retrieval.py
+    python studies/breaking_instahide.py --only phase-retrieval
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import tyro
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run by itself, beside the other studies' modules
-from ledger import HERE, Ledger, Study, Trial, chosen
+from breaking.tables import Curve, Plot, Target
+from ledger import Trial
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -46,9 +42,24 @@ CASES: dict[str, tuple[str, InstaHide, int, int, bool]] = {  # data, scheme, ima
     "cross, k=6, n=100, T=2": ("cifar10", CROSS, 100, 2, False),
     "cross, k=6, n=100, T=1": ("cifar10", CROSS, 100, 1, False),
 }
-TARGETS, MOST = 6, 200  # of the cases are measured with all seeds, where they have no more images
+SEVERAL, MOST = 6, 200  # of the cases are measured with all seeds, where they have no more images
 ORACLES = 2  # of the cases are measured with signs known
 METRICS = ("ssim", "correlation", "recovered")
+NAME = "phase-retrieval"
+TARGETS = (
+    Target(NAME, "n=100, T=50, k=6, public unknown", "phases: cross, k=6, n=100, T=50", "ssim", 0.90, "", "0.86"),
+    Target(NAME, "the same", "phases: cross, k=6, n=100, T=50", "seconds", 120, "s", at_most=True),
+    Target(NAME, "n=100, T=10, k=6, public unknown", "phases: cross, k=6, n=100, T=10", "ssim", 0.5, "", "fails"),
+    Target(NAME, "the same, public known", "phases: cross, k=6, n=100, T=10, public known", "ssim", 0.9, ""),
+)
+ROUNDS = (1, 2, 5, 10, 20, 50)
+PLOTS = (
+    Plot(
+        "phases-T", "phase-retrieval: 100 images, k = 6, public images unknown", "T, rounds", "share, or SSIM",
+        [Curve(name, {T: f"phases: cross, k=6, n=100, T={T}" for T in ROUNDS}, name) for name in METRICS],
+        logarithmic=True,
+    ),
+)  # fmt: skip
 
 
 def hidden(data: str, scheme: InstaHide, images: int, rounds: int, seed: int) -> tuple[EncodedRelease, MixingSecret]:
@@ -90,22 +101,9 @@ def trials(scale: str) -> Iterator[Trial]:
     for number, (name, case) in enumerate(CASES.items()):
         data, scheme, images, rounds, known = case
         for oracle in (False, True) if number < ORACLES else (False,):
-            several = scale == "paper" or (number < TARGETS and images <= MOST)
+            several = scale == "paper" or (number < SEVERAL and images <= MOST)
             for seed in SEEDS if several else SEEDS[:1]:
                 settings = {"data": data, "scheme": to_json(scheme), "images": images, "rounds": rounds, "known": known}
                 settings |= {"oracle": oracle, "first": FIRST, "public": PUBLIC, "seed": seed}
                 title = f"phases: {name}{', signs known' if oracle else ''}, seed {seed}"
                 yield Trial("phase-retrieval", title, settings, partial(measured, *case, oracle, seed), judged=True)
-
-
-def main() -> None:
-    """Measure what is missing."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking-phases-{asked.scale}.json"
-    Ledger.open(path, "Images under masks, the mix being known").measure(
-        chosen(trials(asked.scale), asked.only), asked.stale
-    )
-
-
-if __name__ == "__main__":
-    main()
