@@ -8,8 +8,8 @@ from hideseek.cli import COMMANDS, main
 
 FIRST = {"hide": ["mixup"], "audit": ["mixup"], "seek": ["mixup-pairs"]}  # what a verb needs before its options
 SAID = [
-    (["hide", "mixup"], "this command needs --data ADDRESS and --out DIR"),
-    (["hide", "mixup", "--zz", "3"], "needs --data ADDRESS and --out DIR, and --zz 3 is not understood"),
+    (["hide", "mixup"], "this command needs --data SET and --out DIR"),
+    (["hide", "mixup", "--zz", "3"], "needs --data SET and --out DIR, and --zz 3 is not understood"),
     (["show", "a", "--cuont", "3"], "--cuont 3 is not understood: did you mean --count INT?"),
     (["show", "a", "b"], "b is not understood"),
     (["show", "a", "--count"], "--count needs a value"),

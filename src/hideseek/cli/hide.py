@@ -34,9 +34,9 @@ class Images:
     """Resize and centre-crop all images to this side, where sizes differ."""
     channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
-    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="BY")] = "channel"
+    normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="X")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
-    features: Annotated[str | None, arg(metavar="NET", help_behavior_hint="")] = None
+    features: Annotated[str | None, arg(metavar="OF", help_behavior_hint="")] = None
     """Hide features: of efficientnet-lite0, or of a model that hideseek trained."""
     least: Annotated[int, arg(metavar="N")] = LEAST
     """Refuse classes of fewer images, such as a folder for each person."""
