@@ -38,7 +38,7 @@ def a_row(task: Task, guesses: int, tests: int, private: int, *, exact: bool) ->
     fits = guesses * (8 * STEPS + CHILDREN * STEPS * slopes) * 30 * task.pixels * TOUCH
     if task.public_pixels:  # larger images: Fourier transforms for every image that is sought, then few candidates
         return a_row(_among_few(task, count), guesses, tests, private, exact=exact) + (
-            count * task.public * 4.0 * TOUCH * task.public_pixels
+            count * task.public * 10.0 * TOUCH * task.public_pixels
         )
     repair = _repair(task, count) if count > 2 else 0.0
     return search + fits + repair + CALLS * CALL + (_exact(task, count, tests) if exact else 0.0)
