@@ -94,6 +94,9 @@ class Plot:
             axes.set(title=self.title, xlabel=self.x, ylabel=self.y, ylim=(-0.03, 1.05))
             if self.logarithmic:
                 axes.set_xscale("log")
+                ticks = sorted({x for curve in self.curves for x in curve.points if not isinstance(x, str)})
+                axes.set_xticks(ticks, [f"{x:,g}" for x in ticks])
+                axes.minorticks_off()
             axes.grid(alpha=0.3)
             axes.legend(fontsize="small")
             canvas.savefig(path)
