@@ -25,8 +25,6 @@ from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
-    APART,
-    FOLDS,
     RowImages,
     first_rows,
     problem_of,
@@ -160,8 +158,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
         return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 
     def _steps(self) -> int:
-        """Give how many steps there are in all: in each turn, those of each fold, and at the end."""
-        return self.turns * (self.steps + FOLDS * APART) + self.steps + 2 * REFINING
+        """Give how many steps there are in all."""
+        return (self.turns + 1) * self.steps + 2 * REFINING
 
     def within(self, work: float, task: Task) -> Self:
         """Take fewer turns, then fewer steps in each."""
