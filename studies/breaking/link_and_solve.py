@@ -10,7 +10,7 @@ known" has the images: then assignment alone is left.
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -54,6 +54,12 @@ CASES: dict[str, tuple[str, InstaHide, int, int]] = {  # images, scheme, how man
 }
 
 
+@cache
+def patches() -> Samples:
+    """Cut patches, half of them to be mixed in, and half for the attacker."""
+    return load("patches:tinyimagenet", size=(32, 32), labelled=False).take(slice(0, 2 * PUBLIC))
+
+
 def hidden(images: str, scheme: InstaHide, count: int, rounds: int, seed: int) -> tuple[EncodedRelease, MixingSecret]:
     """Hide; the attacker has other images, and not the public ones that were mixed in."""
     if images == "faces":
@@ -62,9 +68,8 @@ def hidden(images: str, scheme: InstaHide, count: int, rounds: int, seed: int) -
         release, secret = scheme.hide(private, None, seeded(seed), rounds)
         return replace(release, own=own), secret
     private = normalise(load(images).take(slice(FIRST, FIRST + count)), "channel")
-    patches = load("patches:tinyimagenet", size=private.shape[1:], labelled=False).take(slice(0, 2 * PUBLIC))
-    public = normalise(patches.take(slice(0, PUBLIC)), private.normalisation)
-    own = normalise(patches.take(slice(PUBLIC, None)), private.normalisation)
+    public = normalise(patches().take(slice(0, PUBLIC)), private.normalisation)
+    own = normalise(patches().take(slice(PUBLIC, None)), private.normalisation)
     release, secret = scheme.hide(private, public, seeded(seed), rounds)
     return replace(release, public=None, own=own), secret
 

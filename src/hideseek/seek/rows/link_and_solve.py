@@ -175,7 +175,7 @@ def _centres(
     unit, mean = squares.rooted(), squares.rows.mean(0)
     centres, tightness, distinct = [], [], 0
     for rows, strengths, count in track(list(_class_rows(slots)), "clusters, class by class"):
-        found = clusters(unit[rows], strengths, count, slots.classes.shape[1] * slots.rounds, chance)
+        found = clusters(unit[rows], strengths, count, slots.rounds, chance)
         distinct += found.distinct
         tightness.append(found.tightness)
         for members in found.members:
