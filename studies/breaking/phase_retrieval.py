@@ -41,6 +41,8 @@ CASES: dict[str, tuple[str, InstaHide, int, int, bool]] = {  # data, scheme, ima
     "inside, k=4, n=100, T=10": ("cifar10", INSIDE, 100, 10, False),
     "cross, k=6, n=1,000, T=50": ("cifar10", CROSS, 1000, 50, False),
     "cross, k=6, n=100, T=10, public known": ("cifar10", CROSS, 100, 10, True),
+    "cross, k=6, n=100, T=5, public known": ("cifar10", CROSS, 100, 5, True),
+    "cross, k=6, n=100, T=2, public known": ("cifar10", CROSS, 100, 2, True),
     "cross, k=6, n=100, T=20": ("cifar10", CROSS, 100, 20, False),
     "cross, k=6, n=100, T=5": ("cifar10", CROSS, 100, 5, False),
     "cross, k=6, n=100, T=2": ("cifar10", CROSS, 100, 2, False),

@@ -67,7 +67,7 @@ def test_soft_signs_are_those_of_tanh_however_large() -> None:
     mixtures = Mixtures(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1), 1)
     problem = PhaseProblem(torch.ones(1, *SHAPE), mixtures, one, 0 * one, spectrum)
     gathered, _ = signed_sums(problem, values, one)
-    np.testing.assert_allclose(gathered.flatten(), np.tanh(values.flatten()), atol=2e-4)
+    np.testing.assert_allclose(gathered.flatten(), torch.tanh(values.flatten()), atol=2e-4)
 
 
 def test_likelihood_is_that_of_both_signs() -> None:

@@ -42,9 +42,10 @@ from hideseek.seek.work import largest
 LEAST_STEPS = 10
 REFINING = 6  # steps after the annealing, for either sign
 NEIGHBOURS = 2  # steps in which neighbours tell the signs of what is unknown in rows
-KNOWN_STEPS = 6  # between two searches of public images
+KNOWN_STEPS = 12  # between two searches of public images
+EXPLAINED = 0.5  # of what is in doubt without public images: with the right ones rows are explained far better
 SMALLEST = 1e-4  # of the variance of images: the doubt of a row whose images are all known
-UNSURE, SURER = 0.3, 0.05  # of the variance of images: what is assumed at the first search, and at later ones
+UNSURE, SURER = 1.0, 0.05  # of the variance of images: what is assumed at the first search, and at later ones
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
     a sign; neighbours tell the sign. From there, images and soft signs are found in turn (EM), under an assumed error
     that falls, each step followed by a Wiener filter. u are public images, of the spectrum and mean of images, so that
     neighbours tell more of their signs in the end. Where the attacker has the very public images, they are found by
-    what is left of rows when the private part is subtracted, and then belong to what is known; that leaves no noise.
+    squares, cross terms and products, and then belong to what is known; that leaves no noise, and takes few rounds.
 
     One sign for all is left: the mean of public images decides it, or else how bright photographs are.
     """
@@ -92,7 +93,9 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         remarks: dict[str, Any] = {"rows": len(magnitudes), "images": count}
         if self.searches and self._public(release):
             assert release.public is not None  # noqa: S101 (`_public`)
-            images, parts, doubt = self._with_public(problem, images, release.public, others)
+            better, parts, doubt = self._with_public(problem, release.public, others)
+            if float(doubt.median()) < EXPLAINED * float(problem.doubt(SURER).median()):
+                images = better
             rows, order = torch.arange(len(others)), others.argsort(dim=1, descending=True)
             found, shares = parts.candidates.gather(1, order), others.gather(1, order)
             claims.append(PublicImagesFound(rows, found, shares, len(release.public), complete=True))
@@ -103,18 +106,19 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         return Evidence((Reconstruction(guess, torch.arange(count), "images"), *claims), remarks)
 
     def _with_public(
-        self,
-        problem: PhaseProblem,
-        images: Float[Tensor, "n c h w"],
-        public: Samples,
-        weights: Float[Tensor, "m k_public"],
+        self, problem: PhaseProblem, public: Samples, weights: Float[Tensor, "m k_public"]
     ) -> tuple[Float[Tensor, "n c h w"], PublicParts, Float[Tensor, " m"]]:
-        """Find public images and solve with them, in turn; rows that are not explained count for less."""
+        """Find public images and solve with them, in turn; rows that are not explained count for less.
+
+        At first nothing private is known: what was solved before may be wrong, where rows are few, and is not needed.
+        """
+        images = problem.magnitudes.new_zeros(problem.mixtures.images, *problem.magnitudes.shape[1:])
         doubt = torch.empty(0)
         for search in range(self.searches):
-            parts = public_parts(problem, images, public, weights, SURER if search else UNSURE)
+            error = SURER if search else UNSURE
+            parts = public_parts(problem, images, public, weights, error)
             solved = replace(problem, known=parts.sums, mass=torch.zeros_like(problem.mass))
-            doubt = problem.doubt(SURER)
+            doubt = problem.doubt(error)
             for _ in range(KNOWN_STEPS):
                 images, seen = em_step(solved, images, doubt, 0.0)
                 doubt = seen.clamp_min(SMALLEST)
