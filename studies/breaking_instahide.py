@@ -11,16 +11,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tyro
-from breaking import byte_decoding, carlini, chen, generator, luo, phase_retrieval, unmask_public, what_helps
+from breaking import (
+    byte_decoding,
+    carlini,
+    chen,
+    generator,
+    link_and_solve,
+    luo,
+    phase_retrieval,
+    unmask_public,
+    what_helps,
+)
 from breaking.tables import Plot, Target, targets
 from ledger import HERE, Ledger, Study, Trial, chosen
 
 TITLE = "Breaking InstaHide and Mixup"
-PARTS = (byte_decoding, unmask_public, phase_retrieval, carlini, chen, luo, generator, what_helps)
+PARTS = (byte_decoding, unmask_public, phase_retrieval, link_and_solve, carlini, chen, luo, generator, what_helps)
 TARGETS: tuple[Target, ...] = (
     *byte_decoding.TARGETS,
     *unmask_public.TARGETS,
     *phase_retrieval.TARGETS,
+    *link_and_solve.TARGETS,
     *chen.TARGETS,
 )
 PLOTS: tuple[Plot, ...] = (*unmask_public.PLOTS, *phase_retrieval.PLOTS, what_helps.PLOT)

@@ -115,7 +115,7 @@ EFFECTS = {
         images="small photos",
     ),
     "phase-retrieval": Effect(InstaHide(k=2), ("recovered", "re-identified"), 8),
-    "link-and-solve": Effect(InstaHide(k=2), ("recovered", "re-identified"), 10, {"turns": 3}),
+    "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

@@ -39,7 +39,7 @@ def test_an_outsider_gets_images_back() -> None:
 
 def test_labels_that_are_withheld_leave_less_and_it_says_so() -> None:
     release, _ = given(InstaHide(k=2), 6)
-    encoded = replace(release.encoded, labels=release.encoded.labels[:, :0])
+    encoded = replace(release.encoded, labels=release.encoded.labels[:, :0], classes=())
     evidence = run(LinkAndSolve(turns=1, steps=5), replace(release, encoded=encoded), seeded(0))
     assert evidence.remarks["labels"].startswith("none")
     assert evidence.remarks["images"] == 20
@@ -47,7 +47,7 @@ def test_labels_that_are_withheld_leave_less_and_it_says_so() -> None:
 
 def test_labels_of_one_class_tell_no_weights() -> None:
     release, _ = given(InstaHide(k=2), 6)
-    encoded = replace(release.encoded, labels=torch.ones(len(release.encoded), 1))
+    encoded = replace(release.encoded, labels=torch.ones(len(release.encoded), 1), classes=())
     evidence = run(LinkAndSolve(turns=1, steps=5), replace(release, encoded=encoded), seeded(0))
     assert evidence.remarks["rows with exact weights"] == 0
 

@@ -50,4 +50,4 @@ def test_without_labels_all_images_are_of_one_class() -> None:
     assert not slots.labelled
     assert not bool(slots.exact.any())
     assert slots.sizes.tolist() == [12]
-    torch.testing.assert_close(slots.weights, torch.full((36, 2), 0.25))
+    torch.testing.assert_close(slots.weights, torch.tensor([1 / 3, 1 / 6]).expand(36, 2))

@@ -25,8 +25,6 @@ from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
-    APART,
-    FOLDS,
     RowImages,
     first_rows,
     problem_of,
@@ -53,9 +51,17 @@ class Solution:
     remarks: dict[str, Any]
 
     def of_rows(self) -> Float[Tensor, "m c h w"]:
-        """Give one image for every row: the one that is surest, or of these the heaviest."""
-        best = (self.rows.sure.mul(100).round() + self.rows.weights).argmax(1, keepdim=True)
-        return self.images[self.rows.sources.gather(1, best)[:, 0]]
+        """Give one image for every row: the one that is surest to be in it, and in its other rows on the whole.
+
+        An image whose rows are in doubt was made of wrong ones, too, and is less like the truth.
+        """
+        sources, energies = self.rows.sources, self.rows.weights.square()
+        total, sure = torch.zeros(2, len(self.images))
+        total.index_add_(0, sources.flatten(), energies.flatten())
+        sure.index_add_(0, sources.flatten(), (energies * self.rows.sure).flatten())
+        quality = sure / total.clamp_min(1e-12)
+        best = (self.rows.sure * quality[sources]).argmax(1, keepdim=True)
+        return self.images[sources.gather(1, best)[:, 0]]
 
 
 @dataclass(frozen=True)
@@ -160,8 +166,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
         return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 
     def _steps(self) -> int:
-        """Give how many steps there are in all: in each turn, those of each fold, and at the end."""
-        return self.turns * (self.steps + FOLDS * APART) + self.steps + 2 * REFINING
+        """Give how many steps there are in all."""
+        return (self.turns + 1) * self.steps + 2 * REFINING
 
     def within(self, work: float, task: Task) -> Self:
         """Take fewer turns, then fewer steps in each."""
@@ -177,7 +183,7 @@ def _centres(
     unit, mean = squares.rooted(), squares.rows.mean(0)
     centres, tightness, distinct = [], [], 0
     for rows, strengths, count in track(list(_class_rows(slots)), "clusters, class by class"):
-        found = clusters(unit[rows], strengths, count, slots.classes.shape[1] * slots.rounds, chance)
+        found = clusters(unit[rows], strengths, count, slots.rounds, chance)
         distinct += found.distinct
         tightness.append(found.tightness)
         for members in found.members:

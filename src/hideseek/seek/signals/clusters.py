@@ -17,7 +17,7 @@ GROWING = (0.25, 0.5, 0.75, 1.0, 1.0)  # of its rows, that a cluster has in each
 SEEDS = 25  # for every image, at most
 START = 8  # neighbours that a seed begins with
 SAME = 0.35  # cosine from which two clusters are of one image
-SEEN = 0.6  # of the rows of an image have enough weight in them to be in a cluster
+SEEN = 1.2  # rows of an image a round, of the k that it is in, in which it is heavy enough to be told
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def clusters(
     unit: Float[Tensor, "m pixels"],
     strengths: Float[Tensor, " m"],
     count: int,
-    rows_of_image: int,
+    rounds: int,
     chance: Randomness,
 ) -> Clusters:
     """Find so many clusters among rows of one class, in which an image of it has strength λ².
@@ -46,7 +46,7 @@ def clusters(
     """
     weights = strengths / strengths.mean().clamp_min(1e-12)
     features = _features(unit, weights, count, chance)
-    size = max(2, min(len(unit), round(rows_of_image * SEEN)))
+    size = max(2, min(len(unit), round(SEEN * rounds)))
     heavy = (strengths >= strengths.median()).nonzero()[:, 0]
     seeds = heavy[chance.permutation(len(heavy))[: SEEDS * count]]
     near = features[seeds] @ features.T * weights

@@ -18,7 +18,8 @@ class RowSlots:
     """k slots a row, one for each of its private images.
 
     Where a row's label shows k classes, each slot has its class and its weight. Where it shows one, all slots have that
-    class, and their weights are known by their sum alone. Between the two, it is not known how many slots a class has:
+    class, and their weights are known by their sum alone: of uniform weights, the largest is expected to be k
+    times the smallest. Between the two, it is not known how many slots a class has:
     such slots may hold an image of any class of the row. Where there are no labels, all images are of one class.
     """
 
@@ -52,7 +53,8 @@ class RowSlots:
         order = functional.pad(order, (0, private - order.shape[1]), value=-1)
         classes = torch.where(full[:, None], order, -1)
         classes = torch.where(single[:, None], order[:, :1], classes)
-        weights = (masses.sum(1, keepdim=True) / private).expand(-1, private).contiguous()
+        falling = functional.normalize(torch.arange(private, 0, -1.0), p=1, dim=0)
+        weights = masses.sum(1, keepdim=True) * falling
         weights = torch.where(full[:, None], masses.gather(1, order.clamp_min(0)), weights)
         exact = full & torch.tensor(labelled)
         sizes, counted = _sizes(masses, classes, release.rounds, private)

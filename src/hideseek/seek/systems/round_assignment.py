@@ -49,7 +49,8 @@ def _matched(scores: NDArray[np.float64], times: int) -> NDArray[np.int64]:
     """Assign slots to images, each so many times, or oftener where there are more slots than that."""
     times = max(times, -(-len(scores) // scores.shape[1]))
     columns = linear_sum_assignment(np.tile(scores, (1, times)), maximize=True)[1]
-    return np.asarray(columns % scores.shape[1], np.int64)
+    images: NDArray[np.int64] = columns % scores.shape[1]
+    return images
 
 
 def _without_repeats(found: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.int64]:

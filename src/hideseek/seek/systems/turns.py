@@ -19,10 +19,9 @@ from hideseek.seek.systems.spectral_start import spectral_start
 from hideseek.seek.systems.white_squares import WhiteSquares
 
 DOUBTED = 0.3  # of the variance of images, that is in doubt when rows have changed
-FOLDS = 4  # of rounds, each compared with what the others give
-APART = 3  # steps that take a fold out of images
+FOLDS = 4  # of rounds, each compared with the squares that the others give
 SETTLED = 0.01  # of rows change
-UNSURE = 0.3  # below which an image is taken to be unknown
+UNSURE = 0.5  # below which an image is taken to be unknown
 TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
 
 
@@ -33,14 +32,6 @@ class RowImages:
     sources: Int[Tensor, "m k"]
     weights: Float[Tensor, "m k"]
     sure: Float[Tensor, "m k"]
-
-    def some(self, rows: Bool[Tensor, " m"]) -> "RowImages":
-        """Give some rows."""
-        return RowImages(self.sources[rows], self.weights[rows], self.sure[rows])
-
-    def put(self, rows: Bool[Tensor, " m"], others: "RowImages") -> None:
-        """Set some rows."""
-        self.sources[rows], self.weights[rows], self.sure[rows] = others.sources, others.weights, others.sure
 
     def changed(self, before: "RowImages") -> float:
         """Give the share of rows whose images are others than before."""
@@ -111,34 +102,13 @@ def solve_images(problem: PhaseProblem, steps: int, chance: Randomness) -> Float
 def reassigned(
     squares: WhiteSquares, problem: PhaseProblem, images: Float[Tensor, "n c h w"], slots: RowSlots, rows: RowImages
 ) -> RowImages:
-    """Give every row its images anew, by images that were found without the rows of its fold."""
-    after = RowImages(rows.sources.clone(), rows.weights.clone(), rows.sure.clone())
-    scores = torch.zeros(*slots.classes.shape, slots.images)
-    pairs = rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all())
-    for fold in folds(slots):
-        others = resumed(_without(problem, fold), images, APART)
-        given, here, part = squares.some(fold), slots.some(fold), rows.some(fold)
-        if pairs:
-            found = pair_scores(given, others, problem.spectrum.variance, here)
-            after.put(fold, RowImages(*chosen(found, balanced(found, here))))
-            continue
-        weights = fitted_weights(problem.magnitudes[fold], others, here, part.sources, part.weights)
-        scores[fold] = given.scores(others, problem.spectrum.variance, replace(here, weights=weights), part.sources)
-        after.weights[fold] = weights
-    if pairs:
-        return after
+    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
+    variance = problem.spectrum.variance
+    if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
+        found = pair_scores(squares, images, variance, slots)
+        return RowImages(*chosen(found, balanced(found, slots)))
+    weights = fitted_weights(problem.magnitudes, images, slots, rows.sources, rows.weights)
+    scores = squares.scores(images, variance, replace(slots, weights=weights), rows.sources)
     sources = assigned(scores, slots)
     sure = (TEMPER * scores).softmax(2).gather(2, sources[..., None])[..., 0]
-    return RowImages(sources, fitted_weights(problem.magnitudes, images, slots, sources, after.weights), sure)
-
-
-def _without(problem: PhaseProblem, fold: Bool[Tensor, " m"]) -> PhaseProblem:
-    """Leave out the rows of a fold."""
-    kept, mixtures = ~fold, problem.mixtures
-    return replace(
-        problem,
-        magnitudes=problem.magnitudes[kept],
-        mixtures=Mixtures(mixtures.sources[kept], mixtures.weights[kept], mixtures.images),
-        unknown=problem.unknown[kept],
-        mass=problem.mass[kept],
-    )
+    return RowImages(sources, fitted_weights(problem.magnitudes, images, slots, sources, weights), sure)
