@@ -34,7 +34,9 @@ from hideseek.records.result import (
 )
 from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS
+from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_public import MixupPublic
+from hideseek.seek.rows.unmask_public import UnmaskPublic
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
 audit = partial(real_audit, clock=VirtualClock())  # which never moves: no attack or proof is stopped
@@ -112,12 +114,13 @@ def test_what_a_scheme_costs_and_what_would_help(whole: tuple[Result, Path]) -> 
     assert mixup.accuracy is not None
     assert mixup.accuracy.steps == result.vanilla.steps
     assert mixup.lost == pytest.approx(result.vanilla.accuracy.mean - mixup.accuracy.accuracy.mean)
-    fewer, other = mixup.advice
+    fewer, other, coarser = mixup.advice
     assert (other.change.kind, other.change.after, other.helps) == (ChangeKind.OTHER_SCHEME, 1e-4, True)
     assert (fewer.change.kind, fewer.change.before, fewer.change.after) == (ChangeKind.FEWER_ROUNDS, 8, 1)
     assert fewer.before is not None
     assert fewer.after is not None
     assert fewer.after.mean < fewer.before.mean
+    assert (coarser.change.kind, coarser.change.after) == (ChangeKind.COARSER, 8)
     assert result.schemes[1].advice == ()
 
 
@@ -258,7 +261,9 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
 def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_path: Path) -> None:
     """All attacks that apply, shortened: none fails, none is withheld, and something is found in three rounds."""
     public = photos(faces, "patches:photos?each=1") if scheme.mixes_public else None
-    attacks = {**ATTACKS, "mixup-public": MixupPublic(rows=40)}
+    shifted = LinkShifted(seeds=4, restarts=6, steps=20, refits=1)
+    quick = {"mixup-public": MixupPublic(rows=40), "unmask-public": UnmaskPublic(rows=20), "link-shifted": shifted}
+    attacks = {**ATTACKS, **quick}
     del attacks["demask"], attacks["carlini"]  # which take a minute to train; demask is in test_proofs.py
     question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, UNLIMITED)
     result = audit(question, tmp_path / "a", seed=2)

@@ -39,6 +39,6 @@ def test_what_must_run_first_then_outsiders_then_the_worst_then_the_cheapest() -
 def test_what_our_attacks_can_show() -> None:
     shows = {name: attack.shows for name, attack in ATTACKS.items()}
     recover = {"mixup-pairs", "mixup-public", "average-known", "linear-inversion", "linear-optimum"}
-    recover |= {"byte-decoding", "unmask-public", "link-shifted", "phase-retrieval", "link-and-solve"}
+    recover |= {"byte-decoding", "unmask-public", "link-shifted", "phase-retrieval", "link-and-solve", "chen"}
     assert {name for name, harm in shows.items() if harm is Harm.RECOVERED} == recover
     assert {name for name, harm in shows.items() if harm is Harm.PARTS} == {"braverman", "demask", "public-search"}
