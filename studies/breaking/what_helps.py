@@ -139,10 +139,16 @@ def helps(ledger: Ledger) -> str:
     """Write what attacks still get, and what a model still learns, a row for each way of sharing."""
     rows = []
     for way in WAYS:
-        got = [_percent(figures(ledger, f"helps: {name}, {way}", "recovered")) for name in CASES]
+        got = [_got(ledger, f"helps: {name}, {way}") for name in CASES]
         learns = [_percent(figures(ledger, f"accuracy: {name}, {way}", "accuracy")) for name in LEARNERS]
         rows.append([way, *got, *learns])
     return table(["shared", *CASES, *(f"accuracy, {name}" for name in LEARNERS)], rows)
+
+
+def _got(ledger: Ledger, trials: str) -> str:
+    """Give the share that is recovered, and in brackets the share that is re-identified."""
+    recovered, picked = (_percent(figures(ledger, trials, figure)) for figure in ("recovered", "re-identified"))
+    return recovered if picked == "–" else f"{recovered} ({picked})"
 
 
 def _percent(values: list[float]) -> str:
