@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from breaking.judged import judged
 from ledger import Trial
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide
 from hideseek.hide.files.schemes import to_json
-from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.rows.carlini import Carlini
 from hideseek.seek.signals.patches import cut
@@ -39,12 +39,7 @@ def measured(scheme: InstaHide, scale: str, seed: int) -> dict[str, Any]:
     patches = cut(load("tinyimagenet", labelled=False).take(slice(0, PUBLIC)), private.shape, seeded(7))
     release, secret = scheme.hide(private, normalise(patches, private.normalisation), seeded(seed), rounds)
     evidence = run(replace(ATTACK[scale]), release, seeded(seed + 10))
-    scores = {score.metric: score.values for score in judge(evidence, secret, seeded(seed + 20), METRICS).scores}
-    return {
-        **{name: float(values.nanmean()) for name, values in scores.items()},
-        "seconds": evidence.seconds,
-        **{f"own: {name}": value for name, value in evidence.remarks.items()},
-    }
+    return judged(evidence, secret, seed, METRICS)
 
 
 def trials(scale: str) -> Iterator[Trial]:

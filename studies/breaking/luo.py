@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from breaking.judged import judged
 from breaking.tables import figures
 from ledger import Ledger, Trial, table
 
@@ -24,7 +25,6 @@ from hideseek.hide import Augmented, Geometry, InstaHide
 from hideseek.hide.files.schemes import to_json
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, run
 from hideseek.seek.rows.carlini import Carlini
 from hideseek.seek.signals.patches import cut
@@ -74,12 +74,7 @@ def measured(scheme: InstaHide, way: str, rounds: int, seed: int) -> dict[str, A
     else:
         attack: Attack[Any] = {"cluster mean": ATTACKS["average-known"], "carlini": CARLINI}.get(way) or ATTACKS[way]
         evidence = run(attack, secret.reveal(release, attack.needs), seeded(seed + 10))
-    scores = {score.metric: score.values for score in judge(evidence, secret, seeded(seed + 20), METRICS).scores}
-    return {
-        **{name: float(values.nanmean()) for name, values in scores.items()},
-        "seconds": evidence.seconds,
-        **{f"own: {name}": value for name, value in evidence.remarks.items()},
-    }
+    return judged(evidence, secret, seed, METRICS)
 
 
 def trials(scale: str) -> Iterator[Trial]:

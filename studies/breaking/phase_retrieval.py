@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from breaking.judged import judged
 from breaking.tables import Curve, Plot, Target
 from ledger import Trial
 
@@ -21,7 +22,6 @@ from hideseek.hide import InstaHide, Mixup
 from hideseek.hide.files.schemes import to_json
 from hideseek.records import Attack, EncodedRelease
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
@@ -89,13 +89,7 @@ def measured(
         release = replace(release, encoded=replace(release.encoded, images=rows), scheme=plain)
         attack = LinearInversion(prior="public")
     evidence = run(attack, release, seeded(seed + 10))
-    scores = {score.metric: score.values for score in judge(evidence, secret, seeded(seed + 20), METRICS).scores}
-    return {
-        **{name: float(values.nanmean()) for name, values in scores.items()},
-        "seconds": evidence.seconds,
-        "memory in GB": evidence.memory / 2**30,
-        **{f"own: {name}": value for name, value in evidence.remarks.items()},
-    }
+    return judged(evidence, secret, seed, METRICS) | {"memory in GB": evidence.memory / 2**30}
 
 
 def trials(scale: str) -> Iterator[Trial]:

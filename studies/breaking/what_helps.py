@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+from breaking.judged import judged
 from breaking.tables import Curve, Plot, figures
 from ledger import Ledger, Trial, table
 
@@ -20,7 +21,6 @@ from hideseek.hide import Coarse, InstaHide, Mixup, RecipeEncoder
 from hideseek.hide.files.schemes import to_json
 from hideseek.learn import Reencoded, accuracy, learn, predict
 from hideseek.records import Attack, EncodedRelease, Samples
-from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, refusal, run
 from hideseek.train.schedules import Cosine
 from hideseek.train.training import SGD, Training
@@ -109,12 +109,7 @@ def attacked(case: Case, scheme: RecipeEncoder, seed: int) -> dict[str, Any]:
     if refused is not None:
         return {"recovered": 0.0, "refused": refused.reason.name}
     evidence = run(attack, seen, seeded(seed + 10))
-    scores = {score.metric: score.values for score in judge(evidence, secret, seeded(seed + 20), METRICS).scores}
-    return {
-        **{name: float(values.nanmean()) for name, values in scores.items()},
-        "seconds": evidence.seconds,
-        **{f"own: {name}": value for name, value in evidence.remarks.items()},
-    }
+    return judged(evidence, secret, seed, METRICS)
 
 
 def learnt(scheme: RecipeEncoder, model: str, images: int, seed: int) -> dict[str, Any]:

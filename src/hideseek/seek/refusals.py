@@ -43,6 +43,17 @@ def without_pairs(release: EncodedRelease) -> Refusal | None:
     return Refusal(Reason.NO_COMMON_IMAGES) if alone else None
 
 
+def without_phases(release: EncodedRelease) -> Refusal | None:
+    """Refuse what has no signs to be retrieved from mixtures: no mask, moved images, features, one private image."""
+    if not release.scheme.masked:
+        return Refusal(Reason.NOT_MASKED)
+    if release.scheme.moves:
+        return Refusal(Reason.NOT_LINEAR)
+    if max(release.encoded.shape[1:]) == 1:
+        return Refusal(Reason.NO_NEIGHBOURS)
+    return Refusal(Reason.ONE_PRIVATE_IMAGE) if release.scheme.images_per_row.private < 2 else None
+
+
 def check_spread(centred: Tensor) -> None:
     """Refuse rows, less their mean, that have no inner products: all are zero, or none is a number."""
     if not 0 < float(centred.square().mean()) < math.inf:

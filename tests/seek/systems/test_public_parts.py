@@ -1,11 +1,12 @@
 import numpy as np
 import torch
 
+from hideseek.seek.signals.masked_pursuit import inverse_local_energy
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.phase_retrieval import PhaseProblem
 from hideseek.seek.systems.public_parts import public_parts
-from hideseek.seek.systems.public_scores import PublicScores, inverse_energy
+from hideseek.seek.systems.public_scores import PublicScores
 from releases import photos
 
 ROWS, IMAGES = 60, 8
@@ -57,5 +58,5 @@ def test_squares_alone_find_one_of_them_where_nothing_is_known() -> None:
 def test_places_of_much_energy_count_for_less() -> None:
     white = torch.ones(1, 3, 12, 12)
     white[..., :4, :4] = 10
-    weights = inverse_energy(white)
+    weights = inverse_local_energy(white)
     assert float(weights[0, 0, 0, 0]) < 0.02 * float(weights[0, 0, 11, 11])

@@ -7,28 +7,16 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.instahide import InstaHide
+from hideseek.hide.encoders.wrapping import Wrapping
 from hideseek.hide.mixing.geometry import Geometry
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import (
-    Bound,
-    Change,
-    ChangeKind,
-    Effective,
-    Encoder,
-    ImagesPerRow,
-    Known,
-    Movement,
-    Release,
-    RowNoise,
-    Samples,
-)
-from hideseek.records.secret import Secret
+from hideseek.records import Change, ChangeKind, Encoder, Known, Movement, Samples
 
 LITTLE = Geometry(shift=1 / 16, flip=True)  # as images are moved in weak cases
 
 
 @dataclass(frozen=True)
-class Augmented(RecipeEncoder, mechanism="augmented"):
+class Augmented(Wrapping, mechanism="augmented"):
     """Move every image at random each time it is used, then mix as `scheme` says (Luo et al. 2022).
 
     It breaks the linear system that ties the mixtures of one image together; attacks that compare and fuse still work.
@@ -40,16 +28,6 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
     def __post_init__(self) -> None:
         if isinstance(self.scheme, Augmented):
             raise BadInput("images are moved once before they are mixed: put both movements into one geometry.")
-
-    @property
-    def masked(self) -> bool:
-        """Tell what the scheme says."""
-        return self.scheme.masked
-
-    @property
-    def images_per_row(self) -> ImagesPerRow:
-        """Tell what the scheme says."""
-        return self.scheme.images_per_row
 
     @property
     def linear(self) -> bool:
@@ -65,10 +43,6 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
     def movement(self) -> Movement:
         """Tell how far: a smaller window may lie anywhere in the picture."""
         return Movement(self.geometry.shift + (1 - self.geometry.crop) / 2, self.geometry.flip)
-
-    def noise(self, pixels: int) -> RowNoise | None:
-        """Tell what the scheme says."""
-        return self.scheme.noise(pixels)
 
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Write the scheme's recipe, with moved images."""
@@ -101,11 +75,3 @@ class Augmented(RecipeEncoder, mechanism="augmented"):
         for change, stronger in self.scheme.stronger_settings():
             if change.kind is not ChangeKind.COARSER:  # which is done after moving, and helps against bytes
                 yield change, stronger if change.scheme else replace(self, scheme=stronger)
-
-    def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
-        """Measure what the scheme's parameters come to."""
-        return self.scheme.effective(release, secret, chance)
-
-    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
-        """Say what is proved of the scheme."""
-        return self.scheme.bound(effective)

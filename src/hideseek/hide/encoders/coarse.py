@@ -8,24 +8,10 @@ from typing import Final
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.wrapping import Wrapping
 from hideseek.hide.mixing.precision import GRID, MOST_STEPS, Precision
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import (
-    Bound,
-    Change,
-    ChangeKind,
-    Effective,
-    Encoder,
-    ImagesPerRow,
-    Known,
-    LabelKind,
-    Movement,
-    Release,
-    RowNoise,
-    RowType,
-    Samples,
-)
-from hideseek.records.secret import Secret
+from hideseek.records import Change, ChangeKind, Known, LabelKind, RowNoise, RowType, Samples
 
 CHUNK = 1024  # images whose pixels are looked at together
 LEAST = 1e-12  # that the largest pixel counts for: images may be all zero
@@ -35,7 +21,7 @@ STUDY = "hideseek, byte-decoding; measured: studies/breaking_instahide.py"
 
 
 @dataclass(frozen=True)
-class Coarse(RecipeEncoder, mechanism="coarse"):
+class Coarse(Wrapping, mechanism="coarse"):
     """Hide as `scheme` does, and round what is shared: x̃ to float16 or int8 with dither, ỹ to a decimal or a class.
 
     Exact numbers tell more than images: bytes can be decoded from the last bits of rows, and weights read from labels.
@@ -74,31 +60,6 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
         """Tell what the scheme says; rows in int8 are no sums any more."""
         return self.scheme.exact and self.rows != "int8"
 
-    @property
-    def masked(self) -> bool:
-        """Tell what the scheme says."""
-        return self.scheme.masked
-
-    @property
-    def images_per_row(self) -> ImagesPerRow:
-        """Tell what the scheme says."""
-        return self.scheme.images_per_row
-
-    @property
-    def moves(self) -> bool:
-        """Tell what the scheme says."""
-        return self.scheme.moves
-
-    @property
-    def movement(self) -> Movement:
-        """Tell what the scheme says."""
-        return self.scheme.movement
-
-    @property
-    def linear(self) -> bool:
-        """Tell what the scheme says: rounding is noise."""
-        return self.scheme.linear
-
     def noise(self, pixels: int) -> RowNoise | None:
         """Tell what the scheme says; where it has no noise, dither is one, of s²/6 on average."""
         noise = self.scheme.noise(pixels)
@@ -114,15 +75,6 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
             largest = max(largest_pixel(private), largest_pixel(public if self.mixes_public else None))
             filled = replace(filled, step=max(largest + room, LEAST) / MOST_STEPS)
         return replace(recipe, scheme=filled, precision=Precision.of(filled))
-
-    @property
-    def weak_kind(self) -> str:
-        """Share the weak cases of the scheme."""
-        return self.scheme.weak_kind
-
-    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Give those of the scheme, as exact as they are."""
-        return self.scheme.weak_cases(images, chance)
 
     def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
         """Say what is known of the scheme, less what only exact numbers show, and what rounding leaves."""
@@ -154,14 +106,6 @@ class Coarse(RecipeEncoder, mechanism="coarse"):
                 yield change, stronger if change.scheme else replace(self, scheme=stronger)
             elif (self.labels, self.rows) != COARSEST:
                 yield change, stronger
-
-    def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
-        """Measure what the scheme's parameters come to."""
-        return self.scheme.effective(release, secret, chance)
-
-    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
-        """Say what is proved of the scheme: what is done afterwards without the images takes nothing back."""
-        return self.scheme.bound(effective)
 
 
 def coarser(scheme: RecipeEncoder) -> Iterator[tuple[Change, RecipeEncoder]]:

@@ -12,7 +12,7 @@ from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
-from hideseek.seek.refusals import check_spread
+from hideseek.seek.refusals import check_spread, without_phases
 from hideseek.seek.rows.linear_inversion import pixel_range
 from hideseek.seek.rows.phase_retrieval import NEIGHBOURS, REFINING, signed
 from hideseek.seek.run import check
@@ -141,14 +141,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse rows without a mask, moved images, features, one private image in a row, and too few rows."""
         private, rounds = release.scheme.images_per_row.private, release.rounds
-        if not release.scheme.masked:
-            return Refusal(Reason.NOT_MASKED)
-        if release.scheme.moves:
-            return Refusal(Reason.NOT_LINEAR)
-        if max(release.encoded.shape[1:]) == 1:
-            return Refusal(Reason.NO_NEIGHBOURS)
-        if private < 2:
-            return Refusal(Reason.ONE_PRIVATE_IMAGE)
+        if (refused := without_phases(release)) is not None:
+            return refused
         if rounds < FEW_ROUNDS:
             return Refusal(Reason.TOO_FEW_ROUNDS, {"wanted": FEW_ROUNDS})
         least = private * rounds

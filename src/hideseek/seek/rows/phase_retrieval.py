@@ -15,15 +15,15 @@ from hideseek.records import (
     EncodedRelease,
     Evidence,
     PublicImagesFound,
-    Reason,
     Reconstruction,
     Refusal,
     Samples,
     Task,
 )
+from hideseek.seek.refusals import without_phases
 from hideseek.seek.rows.linear_inversion import pixel_range
 from hideseek.seek.run import check
-from hideseek.seek.systems.image_spectrum import spectrum_for
+from hideseek.seek.systems.image_spectrum import likelier_sign, spectrum_for
 from hideseek.seek.systems.linear_system import mixing_matrix
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
@@ -126,13 +126,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse rows without a mask, moved images, features, and rows with one private image."""
-        if not release.scheme.masked:
-            return Refusal(Reason.NOT_MASKED)
-        if release.scheme.moves:
-            return Refusal(Reason.NOT_LINEAR)
-        if max(release.encoded.shape[1:]) == 1:
-            return Refusal(Reason.NO_NEIGHBOURS)
-        return Refusal(Reason.ONE_PRIVATE_IMAGE) if release.scheme.images_per_row.private < 2 else None
+        return without_phases(release)
 
     def work(self, task: Task) -> float:
         """Count the start, the steps, and the searches."""
@@ -177,5 +171,5 @@ def signed(
         if beyond[0] != beyond[1]:
             return both[0] if beyond[0] < beyond[1] else both[1]
     if like is not None:
-        return both[0] if problem.spectrum.likelier_sign(both[0], like.pixels()) > 0 else both[1]
+        return both[0] if likelier_sign(both[0], like.pixels()) > 0 else both[1]
     return max(both, key=lambda each: float(each.pow(3).mean()))  # photographs have bright spots, not dark ones

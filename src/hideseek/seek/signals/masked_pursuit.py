@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from hideseek.chance import Randomness
 from hideseek.records import Samples
-from hideseek.seek.signals.matched_filter import TINY, BestCandidates, Candidates
+from hideseek.seek.signals.matched_filter import TINY, BestCandidates, Candidates, inverse_energy
 from hideseek.seek.signals.public_sets import Found, Pixels, mixtures
 from hideseek.seek.signals.soft_signs import soft_signs
 from hideseek.seek.signals.whitening import CHUNK, Whitening
@@ -26,7 +26,7 @@ from hideseek.seek.signals.whitening import CHUNK, Whitening
 SAMPLE = 4096  # rows and images that spectra are estimated from
 FEW, ADDED = 32, 1000  # rows that are too few for that, and mixtures of public images that are added to them
 STEPS = 6  # of Gauss and Newton, for the weights
-_WIDTH, _SHARE, _LEAST = 5, 0.5, 0.05  # of local energy: neighbourhood, share common to colours, share of the mean
+_WIDTH, _LEAST = 5, 0.05  # of local energy: pixels on a side, and the share of the mean that is added
 _START, _FARTHEST = 0.15, 0.1  # the first guess of a weight, and how far it is moved at once
 _SMALLEST, _LARGEST = 0.01, 1.0  # that a weight may be
 
@@ -78,7 +78,7 @@ class MaskedPursuit:
         pooled = functional.avg_pool2d(weights, 3, 1, 1)
         statistics = (
             (self._squares, weights * residual, weights),
-            (self._pixels, 2 * self._back(weights * residual) * known, 4 * known.square() * pooled),
+            (self._pixels, 2 * self.squares.transposed(weights * residual) * known, 4 * known.square() * pooled),
             (self._plain, rest_weights * rest, rest_weights),
         )
         best = BestCandidates(len(rows), min(count, len(self.public)), rows.device)
@@ -120,19 +120,10 @@ class MaskedPursuit:
             weights = (weights + step.clamp(-_FARTHEST, _FARTHEST)).clamp(_SMALLEST, _LARGEST)
         return Found(places, weights)
 
-    def _back(self, images: Pixels) -> Pixels:
-        """Apply the transpose of whitening."""
-        white = self.squares
-        spectrum = (white.rows @ images @ white.columns.T) / white.deviations
-        return white.rows.T @ (white.colours @ spectrum.flatten(2)).view_as(images) @ white.columns
-
 
 def inverse_local_energy(residual: Pixels) -> Pixels:
-    """Give one over the local energy of a white residual, as in `matched_filter`, but over a wider neighbourhood."""
-    energy = residual.square()
-    energy = _SHARE * energy.mean(1, keepdim=True) + (1 - _SHARE) * energy
-    local = functional.avg_pool2d(functional.pad(energy, (_WIDTH // 2,) * 4, mode="replicate"), _WIDTH, stride=1)
-    return 1 / (local + _LEAST * local.mean((2, 3), keepdim=True) + TINY)
+    """Give one over the local energy of a white residual, over a wider neighbourhood than for the first image."""
+    return inverse_energy(residual, _WIDTH, _LEAST)
 
 
 def _shape(residual: Pixels, typical: Pixels) -> Pixels:

@@ -14,9 +14,9 @@ QUERIES = 1024  # rows of a block
 CANDIDATES = 8192  # images of a block
 KEPT = 1 << 29  # bytes of white candidates that are kept from one search to the next
 TINY = torch.finfo(torch.float32).tiny
-_WIDTH = 3  # pixels on a side of the neighbourhood that local energy is averaged over
+WIDTH = 3  # pixels on a side of the neighbourhood that local energy is averaged over
 _SHARE = 0.5  # of the local energy that is common to all colours
-_LEAST = 0.02  # of the mean energy, which is added everywhere
+LEAST = 0.02  # of the mean energy, which is added everywhere
 
 
 class Candidates:
@@ -46,7 +46,9 @@ class Candidates:
         return features.view(*places.shape, features.shape[1])
 
 
-def inverse_energy(residual: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+def inverse_energy(
+    residual: Float[Tensor, "n c h w"], width: int = WIDTH, least: float = LEAST
+) -> Float[Tensor, "n c h w"]:
     """Give one over the local energy of a white residual: its mean square around every place.
 
     What hides the images that are sought is an image itself, smooth here and busy there. The matched filter for noise
@@ -54,10 +56,9 @@ def inverse_energy(residual: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w
     """
     energy = residual.square()
     energy = _SHARE * energy.mean(1, keepdim=True) + (1 - _SHARE) * energy
-    edge = _WIDTH // 2
-    padded = functional.pad(energy, (edge,) * 4, mode="replicate")
-    local = functional.avg_pool2d(padded, _WIDTH, stride=1)
-    return 1 / (local + _LEAST * local.mean((2, 3), keepdim=True) + TINY)
+    padded = functional.pad(energy, (width // 2,) * 4, mode="replicate")
+    local = functional.avg_pool2d(padded, width, stride=1)
+    return 1 / (local + least * local.mean((2, 3), keepdim=True) + TINY)
 
 
 def strongest(

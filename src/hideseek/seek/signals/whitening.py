@@ -67,6 +67,11 @@ class Whitening:
         """Give white images."""
         return self.rows.T @ (self.spectrum(images) / self.deviations) @ self.columns
 
+    def transposed(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        """Apply the transpose: its products with images are those of `images` with white ones."""
+        spectrum = (self.rows @ images @ self.columns.T) / self.deviations
+        return self.rows.T @ (self.colours @ spectrum.flatten(2)).view_as(images) @ self.columns
+
 
 def squares(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
     """Give the squares of pixels, which a mask of signs does not change."""

@@ -13,6 +13,8 @@ from hideseek.seek.signals.whitening import Whitening, cosines
 
 SAMPLE = 2000  # images that are looked at
 GREY = 0.9  # of the energy of photographs is common to all colours
+BINS = 64  # of a histogram of pixels
+TINY = 1e-30  # where rows are blank
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class ImageSpectrum:
         shares = torch.full((channels,), (1 - GREY) / max(1, channels - 1))
         shares[0] = GREY if channels > 1 else 1.0
         power = shares[:, None, None] * falling / falling.mean() * energy * channels
-        basis = Whitening(cosines(channels).T, power.sqrt(), cosines(height), cosines(width))
+        basis = Whitening(cosines(channels).T, (power + TINY).sqrt(), cosines(height), cosines(width))
         return cls(basis, torch.zeros(shape), torch.full(shape, energy))
 
     def without_noise(self, images: Float[Tensor, "n c h w"], noise: float) -> Float[Tensor, "n c h w"]:
@@ -49,22 +51,25 @@ class ImageSpectrum:
         kept = basis.rows.T @ (basis.spectrum(images) * (power / (power + noise))) @ basis.columns
         return (basis.colours @ kept.flatten(2)).view_as(images)
 
-    def likelier_sign(self, images: Float[Tensor, "n c h w"], known: Float[Tensor, "m c h w"]) -> float:
-        """Tell by histograms of pixels whether images or their negatives are more like known ones: 1 or −1.
 
-        Photographs are not symmetric: darkness ends at black, and where that is, normalisation has not moved for each
-        image alone.
-        """
-        low, high, bins = float(known.amin()), float(known.amax()), 64
-        counts = torch.histc(known, bins, low, high) + 1.0
-        logs = (counts / counts.sum()).log()
+def likelier_sign(images: Float[Tensor, "n c h w"], known: Float[Tensor, "m c h w"]) -> float:
+    """Tell by histograms of pixels whether images or their negatives are more like known ones: 1 or −1.
 
-        def score(values: Tensor) -> float:
-            inside = ((values - low) / max(high - low, 1e-9) * bins).floor().clamp(0, bins - 1).long()
-            beyond = torch.maximum(low - values, values - high).clamp_min(0) / max(high - low, 1e-9)
-            return float((logs[inside] - 10 * beyond).mean())
+    Photographs are not symmetric: darkness ends at black, and where that is, normalisation has not moved for each
+    image alone; and there is more of it than of white.
+    """
+    low, high = float(known.amin()), float(known.amax())
+    width = max(high - low, 1e-9)
+    counts = torch.histc(known, BINS, low, high) + 1.0
+    logs = (counts / counts.sum()).log()
 
-        return 1.0 if score(images) >= score(-images) else -1.0
+    def score(values: Tensor) -> float:
+        inside = ((values - low) / width * BINS).nan_to_num(0.0).clamp(0, BINS - 1).long()
+        beyond = torch.maximum(low - values, values - high).clamp_min(0) / width
+        found = float((logs[inside] - 10 * beyond).mean())
+        return found if math.isfinite(found) else 0.0
+
+    return 1.0 if score(images) >= score(-images) else -1.0
 
 
 def known_images(release: EncodedRelease) -> Samples | None:

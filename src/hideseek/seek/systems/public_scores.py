@@ -18,14 +18,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.records import Samples
+from hideseek.seek.signals.masked_pursuit import inverse_local_energy
 from hideseek.seek.signals.whitening import Whitening
 from hideseek.seek.systems.neighbour_signs import Predictor, soft_rows
 from hideseek.seek.systems.phase_retrieval import PhaseProblem
 
 SAMPLE = 4096  # rows and images that spectra are told from
 PUBLIC = 2048  # images that are compared at a time
-LOCAL = 5  # pixels on a side over which energy is averaged
-COMMON, LEAST = 0.5, 0.05  # of local energy: the share that is common to colours, and what is added of the mean
 TINY = 1e-12
 
 Pixels = Float[Tensor, "n c h w"]
@@ -71,12 +70,12 @@ class PublicScores:
         expected = known + mass * self.mean
         white = self.squares(magnitudes.square() - expected.square() - energy * self.typical)
         white = white - white.mean((1, 2, 3), keepdim=True)
-        local = inverse_energy(white)
-        crossing = 2 * _back(self.squares, local * white) * expected
+        local = inverse_local_energy(white)
+        crossing = 2 * self.squares.transposed(local * white) * expected
         weighing = 4 * expected.square() * functional.avg_pool2d(local, 3, 1, 1)
         signed = soft_rows(magnitudes, expected, doubt[:, None, None, None] + energy, self.variance, self.predictor)
         rest = self.plain(signed - known)
-        rest = inverse_energy(rest) * rest
+        rest = inverse_local_energy(rest) * rest
         top = torch.full((len(known),), -torch.inf)
         found = torch.zeros(len(known), dtype=torch.int64)
         spreads: list[Tensor] = []
@@ -105,17 +104,3 @@ class PublicScores:
     def _blocks(self) -> Iterator[tuple[int, Pixels]]:
         for first in range(0, len(self.public), PUBLIC):
             yield first, self.public.pixels(slice(first, first + PUBLIC))
-
-
-def inverse_energy(white: Pixels) -> Pixels:
-    """Give one over the local energy of a white residual."""
-    energy = white.square()
-    energy = COMMON * energy.mean(1, keepdim=True) + (1 - COMMON) * energy
-    local = functional.avg_pool2d(functional.pad(energy, (LOCAL // 2,) * 4, mode="replicate"), LOCAL, stride=1)
-    return 1 / (local + LEAST * local.mean((2, 3), keepdim=True) + TINY)
-
-
-def _back(white: Whitening, images: Pixels) -> Pixels:
-    """Apply the transpose of whitening."""
-    spectrum = (white.rows @ images @ white.columns.T) / white.deviations
-    return white.rows.T @ (white.colours @ spectrum.flatten(2)).view_as(images) @ white.columns
