@@ -1,5 +1,6 @@
 """The whole attack of an outsider on masked rows: link them, cluster, assign, solve, and assign again."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -19,9 +20,10 @@ from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import spectrum_for
+from hideseek.seek.systems.inside_turns import held_alone, inside_work, solved_inside
 from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.pair_scores import pair_work
-from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
+from hideseek.seek.systems.phase_retrieval import PhaseProblem, log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
@@ -77,6 +79,10 @@ class LinkAndSolve(Attack[EncodedRelease]):
 
     Without labels it runs as well, with all images in one class and with weights as they are on average: that is much
     less to go by.
+
+    Rows that hold private images alone need no labels, and no weights. Images are smooth, and so are sums of them: the
+    absolute values of a row's pixels tell most of its signs by themselves. Then rows are mixtures but for a sign each,
+    the images are a dictionary of these, and each row is explained by k of them, down to nothing where they are right.
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
@@ -107,6 +113,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
         slots, public = RowSlots.of(release), release.scheme.images_per_row.public
         magnitudes = release.encoded.pixels().abs()
         check_spread(magnitudes.square() - magnitudes.square().mean(0))
+        if held_alone(public, math.prod(release.encoded.shape)):
+            return self._inside(release, magnitudes, slots, chance)
         squares = WhiteSquares.of(magnitudes, slots.unknown(public))
         centres, remarks = _centres(squares, slots, chance)
         rows, changes = first_rows(squares, centres, slots, self.turns)
@@ -129,14 +137,19 @@ class LinkAndSolve(Attack[EncodedRelease]):
         images = signed(problem, resumed(problem, images, self.steps), release, like)
         if public:
             images = with_neighbours(problem, images, NEIGHBOURS)
-        remarks |= {
-            "rows changed, by images": changes,
-            "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),
-            "expected right": round(float(rows.sure.mean()), 4),
-            "log-likelihood": round(log_likelihood(problem, images), 6),
-        }
-        limits = pixel_range(release.encoded)
-        return Solution(images if limits is None else images.clamp(*limits), rows, remarks)
+        remarks |= {"rows changed, by images": changes}
+        return _solution(release, problem, images, rows, remarks)
+
+    def _inside(
+        self, release: EncodedRelease, magnitudes: Float[Tensor, "m c h w"], slots: RowSlots, chance: Randomness
+    ) -> Solution:
+        """Solve rows that hold private images alone."""
+        spectrum, like = spectrum_for(release)
+        turns = max(1, self.turns // 2)
+        images, rows, remarks = solved_inside(magnitudes, slots, spectrum, turns, self.steps, chance)
+        found = replace(slots, sizes=torch.tensor([len(images)]))
+        problem = problem_of(magnitudes, rows, found, 0, spectrum)
+        return _solution(release, problem, signed(problem, images, release, like), rows, _counted(slots) | remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse rows without a mask, moved images, features, one private image in a row, and too few rows."""
@@ -151,6 +164,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
 
     def work(self, task: Task) -> float:
         """Count squares, clusters of ten classes, and the turns."""
+        if held_alone(task.public, task.pixels):
+            return inside_work(task, max(1, self.turns // 2), self.steps) + retrieval_work(task, 2 * REFINING)
         classes = max(1, min(CLASSES, task.images // 4))
         numbers = float(task.items) * task.pixels
         found = classes * clusters_work(2 * task.items / classes, task.images / classes, task.pixels)
@@ -170,6 +185,33 @@ class LinkAndSolve(Attack[EncodedRelease]):
         return replace(fewer, steps=largest(lambda steps: replace(fewer, steps=steps).work(task), 5, self.steps, work))
 
 
+def _solution(
+    release: EncodedRelease,
+    problem: PhaseProblem,
+    images: Float[Tensor, "n c h w"],
+    rows: RowImages,
+    remarks: dict[str, Any],
+) -> Solution:
+    """Put an answer together, with what can be said of the rows and images of any."""
+    more = {
+        "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),
+        "expected right": round(float(rows.sure.mean()), 4),
+        "log-likelihood": round(log_likelihood(problem, images), 6),
+    }
+    limits = pixel_range(release.encoded)
+    return Solution(images if limits is None else images.clamp(*limits), rows, remarks | more)
+
+
+def _counted(slots: RowSlots) -> dict[str, Any]:
+    """Say how many images there are, and what labels told."""
+    return {
+        "images": slots.images,
+        "images counted by": "rounds and labels" if slots.counted and slots.labelled else "rounds",
+        "labels": "used" if slots.labelled else "none: rows are linked without classes, and weights are guessed",
+        "rows with exact weights": round(float(slots.exact.float().mean()), 4),
+    }
+
+
 def _centres(
     squares: WhiteSquares, slots: RowSlots, chance: Randomness
 ) -> tuple[Float[Tensor, "n pixels"], dict[str, Any]]:
@@ -184,11 +226,7 @@ def _centres(
             weights = strengths[members]
             total = weights @ (squares.rows[rows[members]] - mean)
             centres.append(total / weights.square().sum().clamp_min(1e-12))
-    remarks: dict[str, Any] = {
-        "images": slots.images,
-        "images counted by": "rounds and labels" if slots.counted and slots.labelled else "rounds",
-        "labels": "used" if slots.labelled else "none: rows are linked without classes, and weights are guessed",
-        "rows with exact weights": round(float(slots.exact.float().mean()), 4),
+    remarks = _counted(slots) | {
         "clusters that are distinct": distinct,
         "tightness of clusters": round(float(torch.cat(tightness).mean()), 4),
     }

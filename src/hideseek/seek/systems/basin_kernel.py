@@ -1,0 +1,82 @@
+"""The inner loops of smooth signs, compiled: signs of whole basins of a row, annealed, then of single pixels."""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from hideseek.chance.compiled import compiled
+
+HOT, COLD = 0.3, 0.5  # the annealing begins at this share of a basin's own energy, and ends at this energy
+WARM_SWEEPS, COLD_SWEEPS = 3, 2  # over single pixels: at the temperature of the model, then downhill
+
+Matrix = NDArray[np.float32]
+Labels = NDArray[np.int32]
+
+
+@compiled(fastmath={"contract", "reassoc", "nsz"})
+def basin_energies(row: Matrix, precision: Matrix, labels: Labels, basins: int) -> Matrix:  # pragma: no cover
+    """Give J with s'J s = y'Q y for the row y whose basins are turned by s."""
+    energies = np.zeros((basins, basins), np.float32)
+    for first in range(len(row)):
+        own, value = labels[first], row[first]
+        for second in range(len(row)):
+            energies[own, labels[second]] += value * precision[first, second] * row[second]
+    return energies
+
+
+@compiled(fastmath={"contract", "reassoc", "nsz"})
+def annealed_signs(energies: Matrix, restarts: int, sweeps: int) -> Matrix:  # pragma: no cover (compiled)
+    """Give the signs of least s'J s / 2 that some annealings find; the first begins with signs that are all alike."""
+    count = len(energies)
+    signs, best = np.ones(count, np.float32), np.ones(count, np.float32)
+    least = np.float32(np.inf)
+    hot = max(np.float32(2.0), np.float32(HOT) * np.trace(energies) / count)
+    for restart in range(restarts):
+        if restart:
+            for place in range(count):
+                signs[place] = 1.0 if np.random.random() < 0.5 else -1.0
+        fields = energies @ signs
+        for sweep in range(sweeps):
+            temperature = hot * (COLD / hot) ** (sweep / max(1, sweeps - 1))
+            for place in range(count):
+                more = 2 * (energies[place, place] - signs[place] * fields[place])
+                if more < 0 or np.random.random() < np.exp(-more / temperature):
+                    turned = -2 * signs[place]
+                    for other in range(count):
+                        fields[other] += turned * energies[other, place]
+                    signs[place] = -signs[place]
+        energy = (signs * fields).sum() / 2
+        if energy < least:
+            least = energy
+            best[:] = signs
+    return best
+
+
+@compiled(fastmath={"contract", "reassoc", "nsz"})
+def turn_pixels(row: Matrix, precision: Matrix) -> None:  # pragma: no cover (compiled)
+    """Turn single pixels of a row, in place, as y'Q y / 2 has it."""
+    fields = precision @ row
+    for sweep in range(WARM_SWEEPS + COLD_SWEEPS):
+        for place in range(len(row)):
+            value = row[place]
+            more = 2 * value * (value * precision[place, place] - fields[place])
+            warm = sweep < WARM_SWEEPS and np.random.random() < np.exp(-max(more, np.float32(0)))
+            if more < 0 or warm:
+                for other in range(len(row)):
+                    fields[other] -= 2 * value * precision[place, other]
+                row[place] = -value
+
+
+@compiled(parallel=True)
+def restore_rows(  # pragma: no cover (compiled)
+    rows: Matrix, precision: Matrix, labels: Labels, seeds: NDArray[np.int64], restarts: int, sweeps: int
+) -> None:
+    """Give every row signs, in place; each has a seed, so that threads do not matter."""
+    for number in numba.prange(len(rows)):
+        np.random.seed(seeds[number])
+        basins = labels[number].max() + 1
+        energies = basin_energies(rows[number], precision, labels[number], basins)
+        signs = annealed_signs(energies, restarts, sweeps)
+        for place in range(rows.shape[1]):
+            rows[number, place] *= signs[labels[number, place]]
+        turn_pixels(rows[number], precision)
