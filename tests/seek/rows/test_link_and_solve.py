@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from hideseek.chance import seeded
+from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import Augmented, InstaHide, Mixup
 from hideseek.records import EncodedRelease, Reason, Reconstruction, Refused
@@ -35,6 +36,13 @@ def best(release: EncodedRelease, secret: MixingSecret, turns: int = 3) -> torch
 
 def test_an_outsider_gets_images_back() -> None:
     assert float(best(*given(InstaHide(k=2), 10)).median()) > 0.9
+
+
+def test_an_outsider_gets_images_back_from_rows_of_many_without_labels() -> None:
+    private = normalise(load("faces").take(slice(0, 60)), "channel")
+    release, secret = InstaHide(k=3).hide(private, None, seeded(1), 10)
+    encoded = replace(release.encoded, labels=release.encoded.labels[:, :0], classes=())
+    assert float(best(replace(release, encoded=encoded), secret, turns=2).median()) > 0.9
 
 
 def test_labels_that_are_withheld_leave_less_and_it_says_so() -> None:

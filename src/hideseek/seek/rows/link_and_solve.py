@@ -113,7 +113,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
         slots, public = RowSlots.of(release), release.scheme.images_per_row.public
         magnitudes = release.encoded.pixels().abs()
         check_spread(magnitudes.square() - magnitudes.square().mean(0))
-        if held_alone(public, math.prod(release.encoded.shape)):
+        if held_alone(public, math.prod(release.encoded.shape), slots.classes.shape[1]):
             return self._inside(release, magnitudes, slots, chance)
         squares = WhiteSquares.of(magnitudes, slots.unknown(public))
         centres, remarks = _centres(squares, slots, chance)
@@ -164,7 +164,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
 
     def work(self, task: Task) -> float:
         """Count squares, clusters of ten classes, and the turns."""
-        if held_alone(task.public, task.pixels):
+        if held_alone(task.public, task.pixels, task.images_per_item):
             return inside_work(task, max(1, self.turns // 2), self.steps) + retrieval_work(task, 2 * REFINING)
         classes = max(1, min(CLASSES, task.images // 4))
         numbers = float(task.items) * task.pixels

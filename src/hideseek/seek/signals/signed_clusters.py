@@ -6,25 +6,34 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.chance import Randomness
+from hideseek.records import Samples
+from hideseek.seek.signals.whitening import Whitening
 from hideseek.seek.work import DOUBLE, TOUCH
 
 GROWING = (0.25, 0.5, 0.75, 1.0, 1.0)  # of its rows, that a cluster has in each step
 START = 6  # neighbours that a seed begins with
 SEEDS = 12  # for every image that is looked for, at most
 SEEN = 2.0  # rows of an image a round, in which it is heavy enough to be told
-SHRUNK = 0.02  # of the covariance of rows is taken to be that of white noise: they are few for so many pixels
+SHRUNK = 0.05  # of the covariance of rows is taken from their spectrum, where they are as many as pixels
 
 
-def whitener(rows: Float[Tensor, "m pixels"], shrunk: float = SHRUNK) -> Float[Tensor, "pixels pixels"]:
+def whitener(
+    rows: Float[Tensor, "m pixels"], shape: tuple[int, ...], shrunk: float = 0.0
+) -> Float[Tensor, "pixels pixels"]:
     """Give W with W W' the inverse covariance of rows, which one sign for all of a row does not change.
 
-    Images that are much alike, as faces are, differ in what their common frequencies do not tell.
+    Images that are much alike, as faces are, differ in what their common frequencies do not tell. Yet rows may be few
+    for so many pixels: as far as they are, or by the share that is given, their spectrum stands for the covariance.
     """
-    covariance = (rows.T @ rows).double() / max(1, len(rows))
-    size = covariance.diagonal().mean().clamp_min(1e-12)
-    identity = torch.eye(len(covariance), dtype=torch.float64)
-    factor = torch.linalg.cholesky((1 - shrunk) * covariance + shrunk * size * identity)
-    white: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False)
+    count, pixels = rows.shape
+    basis = Whitening.of(Samples(rows.view(-1, *shape), rows.new_empty(count, 0)))
+    spectrum = basis.spectrum(torch.eye(pixels).view(-1, *shape)).flatten(1)
+    power = basis.deviations.square().flatten()
+    power = power + 1e-3 * power.mean()
+    smooth = ((spectrum * power) @ spectrum.T).double()
+    share = min(1.0, max(shrunk, SHRUNK * pixels / max(1, count)))
+    factor = torch.linalg.cholesky((1 - share) * (rows.T @ rows).double() / max(1, count) + share * smooth)
+    white: Tensor = torch.linalg.solve_triangular(factor, torch.eye(pixels, dtype=torch.float64), upper=False)
     return white.T.float()
 
 
@@ -89,4 +98,4 @@ def signed_centres_work(rows: int, images: int, pixels: int) -> float:
 
 def whitening_work(rows: int, pixels: int) -> float:
     """Count the covariance, its factor and inverse, and the product with rows."""
-    return 2.0 * rows * pixels**2 + DOUBLE * float(pixels) ** 3
+    return 2.0 * rows * pixels**2 + (1 + DOUBLE) * float(pixels) ** 3

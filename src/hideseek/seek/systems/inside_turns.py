@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.records import Task
-from hideseek.seek.signals.row_slots import SPREAD, RowSlots
+from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.phase_retrieval import PhaseProblem, retrieval_work
@@ -17,13 +17,17 @@ from hideseek.seek.systems.signed_dictionary import dictionary_work, signed_dict
 from hideseek.seek.systems.smooth_signs import LARGEST, restored, smooth_work
 from hideseek.seek.systems.turns import RowImages, resumed
 
+PAIR = 2  # images in a row
 PASSES = 2  # over all: with images, the signs of rows are known far better than from smoothness
 CLEAR = 0.02  # of a row's energy is left, at most, where it counts as explained
 
 
-def held_alone(public: int, pixels: int) -> bool:
-    """Say whether rows can be solved so: no unknown images are in them, and they are small enough."""
-    return not public and pixels <= LARGEST
+def held_alone(public: int, pixels: int, per_row: int) -> bool:
+    """Say whether rows can be solved so: they have only the images that are sought, and are small enough.
+
+    Of two images, labels mostly tell classes and weights, which is better still.
+    """
+    return not public and pixels <= LARGEST and per_row > PAIR
 
 
 def solved_inside(
@@ -40,18 +44,17 @@ def solved_inside(
     """
     flat, private = magnitudes.flatten(1), slots.classes.shape[1]
     variance = float(spectrum.variance.mean())
-    energies = torch.full((len(flat),), (1 + SPREAD) / (private + SPREAD))  # Σλ² as expected, where Σλ = 1
-    signed = restored(magnitudes, energies, spectrum, chance)
+    signed = restored(magnitudes, chance)
     explained: list[float] = []
     agreeing: list[float] = []
     for _ in range(PASSES):
-        found = signed_dictionary(signed, slots.images, private, slots.rounds, chance)
+        found = signed_dictionary(signed, magnitudes.shape[1:], slots.images, private, slots.rounds, chance)
         agreeing.append(round(found.agreeing, 4))
         size = found.images.square().mean(1, keepdim=True).clamp_min(1e-12)
         images = (found.images * (variance / size).sqrt()).view(-1, *magnitudes.shape[1:])
         first = found.sources[:, 0]
         for _ in range(turns):
-            rows = pursued(flat, images.flatten(1), first, min(private, len(images)))
+            rows = pursued(flat, images.flatten(1), magnitudes.shape[1:], first, min(private, len(images)))
             explained.append(round(_clear(flat, rows), 4))
             images = resumed(_problem(magnitudes, rows, spectrum, len(images)), images, steps)
             first = rows.sources.gather(1, rows.weights.argmax(1, keepdim=True))[:, 0]

@@ -15,7 +15,7 @@ FIT_TURNS = 3  # of signs and weights
 RIDGE = 0.01  # of the energy of images
 LARGEST = 0.7  # weight: InstaHide's are bounded by 0.65
 FIRST, NEXT = 0.4, 0.1  # weights that the first image of a row, and another that is added, begin with
-SHRUNK = 0.3  # of the covariance of what rows have left is taken to be white
+SHRUNK = 0.3  # of the covariance of what rows have left is taken from its spectrum
 LEAST = 1e-4  # of the energy of rows is always in doubt
 BLOCK = 2048  # rows at a time
 
@@ -46,7 +46,11 @@ class Explained:
 
 
 def pursued(
-    magnitudes: Float[Tensor, "m pixels"], images: Float[Tensor, "n pixels"], first: Int[Tensor, " m"], count: int
+    magnitudes: Float[Tensor, "m pixels"],
+    images: Float[Tensor, "n pixels"],
+    shape: tuple[int, ...],
+    first: Int[Tensor, " m"],
+    count: int,
 ) -> Explained:
     """Explain each row by so many images, the first of which is given: one after the other, then each once more.
 
@@ -60,13 +64,13 @@ def pursued(
     weights = torch.full_like(energy, FIRST)[:, None]
     found = fitted(magnitudes, images, first[:, None], weights, doubt)
     for _ in range(1, count):
-        found = _added(magnitudes, images, found)
+        found = _added(magnitudes, images, shape, found)
     sizes = images.square().mean(1)
     for place in track(range(count), "each image of a row once more"):
         heavy = (found.weights.square() * sizes[found.sources]).argsort(1, descending=True)
         kept = torch.cat([heavy[:, : count - 1 - place], heavy[:, count - place :]], 1)
         fewer = fitted(magnitudes, images, found.sources.gather(1, kept), found.weights.gather(1, kept), found.left)
-        other = _added(magnitudes, images, fewer)
+        other = _added(magnitudes, images, shape, fewer)
         found = other.where(other.left < found.left, found)
     return found
 
@@ -99,10 +103,12 @@ def fitted(
     return Explained(sources, shares, sums, signs, rest)
 
 
-def _added(magnitudes: Float[Tensor, "m pixels"], images: Float[Tensor, "n pixels"], found: Explained) -> Explained:
+def _added(
+    magnitudes: Float[Tensor, "m pixels"], images: Float[Tensor, "n pixels"], shape: tuple[int, ...], found: Explained
+) -> Explained:
     """Add to each row the image that is most like what it has left, white, and that it does not have."""
     left = found.signed - found.mixed
-    white = whitener(left, SHRUNK)
+    white = whitener(left, shape, SHRUNK)
     looked = images @ white
     scores = (left @ white) @ (looked / looked.norm(dim=1, keepdim=True).clamp_min(1e-9)).T
     best = scores.scatter(1, found.sources, -torch.inf).argmax(1, keepdim=True)

@@ -40,7 +40,7 @@ class SignedDictionary:
 
 
 def signed_dictionary(
-    rows: Float[Tensor, "m pixels"], images: int, per_row: int, rounds: int, chance: Randomness
+    rows: Float[Tensor, "m pixels"], shape: tuple[int, ...], images: int, per_row: int, rounds: int, chance: Randomness
 ) -> SignedDictionary:
     """Find so many images, few of which are in each row, with weights above 0, each row having one unknown sign.
 
@@ -48,7 +48,7 @@ def signed_dictionary(
     in turn. Two centres of one image are merged, and what rows have left is clustered for those that are missing. All
     weights of a row have one sign, which tells how the signs of atoms fit together.
     """
-    white = rows @ whitener(rows)
+    white = rows @ whitener(rows, shape)
     white = white / white.square().sum(1).mean().sqrt().clamp_min(1e-12)
     atoms = signed_centres(white, white[:0], images, rounds, APART, chance)
     for _ in track(range(TURNS), "images in rows, and rows of images"):

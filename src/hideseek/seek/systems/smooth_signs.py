@@ -15,48 +15,35 @@ from hideseek.chance import Randomness
 from hideseek.progress import track
 from hideseek.records import Task
 from hideseek.seek.systems.basin_kernel import restore_rows
-from hideseek.seek.systems.image_spectrum import ImageSpectrum
+from hideseek.seek.systems.masked_spectrum import masked_spectrum, masked_spectrum_work, precision
 from hideseek.seek.work import LOOKUP
 
 LARGEST = 4096  # numbers in a row, whose precision fits into 64 MB
-NOISE = 1e-3  # of the variance of images, beside what their spectrum has
 BLUR = 0.5  # pixels, before basins are told apart: single small pixels would divide them
 RESTARTS, SWEEPS = 10, 60  # of the annealing
 BLOCK = 256  # rows at a time
 TYPICAL = 1 / 12  # basins for a pixel
 
 
-def restored(
-    magnitudes: Float[Tensor, "m c h w"], energies: Float[Tensor, " m"], spectrum: ImageSpectrum, chance: Randomness
-) -> Float[Tensor, "m pixels"]:
-    """Give rows with signs, each but for one sign for all of it: the likeliest of a Gaussian field with this spectrum.
+def restored(magnitudes: Float[Tensor, "m c h w"], chance: Randomness) -> Float[Tensor, "m pixels"]:
+    """Give rows with signs, each but for one sign for all of it: the likeliest of a Gaussian field.
 
-    y'Q y is least, Q the inverse of the covariance; `energies` are Σλ² of rows. First for whole basins, by annealing,
-    and then for single pixels.
+    y'Q y is least, Q the inverse of the covariance, which the squares of rows tell, so that no image of anyone is
+    needed. First for whole basins, by annealing, and then for single pixels.
     """
     shape = magnitudes.shape[1:]
-    precision = _precision(spectrum)
-    answer = (magnitudes.flatten(1) / energies.clamp_min(1e-6).sqrt()[:, None]).numpy().copy()
+    inverse = np.ascontiguousarray(precision(masked_spectrum(magnitudes)).numpy(), np.float32)
+    answer = magnitudes.flatten(1).numpy().copy()
     seeds = chance.integers(1 << 31, len(answer)).numpy()
     for first in track(range(0, len(answer), BLOCK), "signs, row by row"):
         some = slice(first, first + BLOCK)
         labels = np.stack([_basins(row.reshape(shape)) for row in answer[some]])
-        restore_rows(answer[some], precision, labels, seeds[some], RESTARTS, SWEEPS)
-    return torch.from_numpy(answer) * energies.clamp_min(1e-6).sqrt()[:, None]
-
-
-def _precision(spectrum: ImageSpectrum) -> NDArray[np.float32]:
-    """Give the inverse of the covariance of images."""
-    shape = spectrum.variance.shape
-    each = torch.eye(shape.numel()).view(-1, *shape)
-    basis = spectrum.basis.spectrum(each).flatten(1)
-    power = spectrum.basis.deviations.square().flatten()
-    inverse = (basis / (power + NOISE * power.mean())) @ basis.T
-    return np.ascontiguousarray(inverse.numpy(), np.float32)
+        restore_rows(answer[some], inverse, labels, seeds[some], RESTARTS, SWEEPS)
+    return torch.from_numpy(answer)
 
 
 def _basins(row: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Give the basins of every channel numbers: where |y| is large, with what lies around it down to the valleys."""
+    """Give the basins of every channel numbers: a peak of |y| and all around it, down to valleys."""
     from skimage.segmentation import watershed  # here: it takes long to import
 
     parts, count = [], 0
@@ -68,8 +55,8 @@ def _basins(row: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def smooth_work(task: Task) -> float:
-    """Count basins and their energies, the annealing, and sweeps over pixels, a quarter of which are turned."""
+    """Count the spectrum, basins and their energies, the annealing, and sweeps over pixels, a quarter of which are turned."""
     basins = TYPICAL * task.pixels
     annealing = RESTARTS * SWEEPS * basins * (LOOKUP / 10 + 0.3 * basins)
     each = task.pixels * LOOKUP + 8.0 * task.pixels**2 + annealing
-    return task.items * each
+    return masked_spectrum_work(task) + task.items * each
