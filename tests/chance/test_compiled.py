@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 import hideseek
 from hideseek.chance.compiled import compiled, on_threads
@@ -47,7 +48,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_a_loop_runs_once_for_every_piece_and_leaves_the_threads_of_torch_alone(threads: int, count: int) -> None:
     squares, ran_by = np.zeros(count), set()
 
-    def loop(first: int, last: int, out: np.ndarray) -> None:  # type: ignore[type-arg]
+    def loop(first: int, last: int, out: NDArray[np.float64]) -> None:
         ran_by.add(threading.get_ident())
         for piece in range(first, last):
             out[piece] += piece**2
