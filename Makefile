@@ -27,7 +27,7 @@ browser:
 	else echo "install Chromium or Google Chrome, then make test"; fi
 
 test: lint
-	$(BIN)/python -m pytest -n logical --dist loadscope
+	$(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory examples
 
 lint: setup

@@ -15,6 +15,12 @@ from dataclasses import replace
 import pytest
 
 EPOCHS = 4  # of a training in an audit
+LONGEST = ("test_readme.py", "test_effects.py", "test_audit.py", "test_proofs.py")  # modules, the longest first
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest modules first: one that began last would run alone in the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @pytest.fixture

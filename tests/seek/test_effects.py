@@ -103,7 +103,7 @@ EFFECTS = {
     "carlini-wide": Effect(
         WEAK_INSIDE,
         ("auc",),
-        6,
+        3,
         {"steps": 60, "seeds": 5, "solve_steps": 50, "wide": WideResNet(10, 1)},
         images="faces",
     ),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hideseek.audit.belief.advice import to_repair
 from hideseek.audit.findings.looks import Look, best, may_gain
-from hideseek.audit.planning.budget import QUARTER, Step, allocate
+from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.planning.plan import CHANGES, Plan, planned_task, proof_of, proved_once
 from hideseek.audit.question import Question
@@ -62,7 +62,7 @@ class Schedule:
 
     def left(self) -> float:
         """Tell how many seconds of work are left: of the budget, or until the audit is stopped if that comes first."""
-        return min(self.plan.budget - self.worked(), (self.clock.deadline - self.clock.wall()) / self._slowness())
+        return min(self.plan.budget - self.worked(), self._until_stopped())
 
     def over(self) -> bool:
         """Tell whether attacks are stopped, since the machine is busy with other things."""
@@ -74,8 +74,9 @@ class Schedule:
         return self._slowness() * max(0.0, min(self.left(), expected))
 
     def spare(self, key: StepKey) -> float:
-        """Tell how many seconds are left beside what other steps take that are taken in any case."""
-        return self.left() - sum(step.smallest for step in self._waiting() if step.must and step.key != key)
+        """Tell how many seconds are left beside what the strongest attacks take, and what is done in any case."""
+        others = [step for step in self._waiting() if (step.must or step.strongest) and step.key != key]
+        return self.left() - sum(step.smallest for step in others)
 
     def unit(self, key: StepKey) -> float:
         """Give the seconds of a unit of work: of the attack's last look, of its proofs, or of the machine."""
@@ -93,12 +94,18 @@ class Schedule:
         worst = to_repair(self.results(scheme))
         return None if worst is None or self.advised.get(scheme) == worst.attack else worst
 
+    def _until_stopped(self) -> float:
+        """Tell how many seconds of work there are until the audit is stopped, however busy the machine is."""
+        return (self.clock.deadline - self.clock.wall()) / self._slowness()
+
     def _slowness(self) -> float:
         """Tell how many seconds pass for a second of work."""
         return max(1.0, (self.passed() + EARLY) / (self.clock.now() - self.began_work + EARLY))
 
     def _allocated(self) -> tuple[Step, ...]:
-        return allocate(list(self._waiting()), self.left(), QUARTER * self.plan.budget)
+        budget, left = self.plan.budget, self.left()
+        overrun = max(0.0, min(OVERRUN * budget, self._until_stopped() - left))
+        return allocate(list(self._waiting()), left, QUARTER * budget, overrun)
 
     def _waiting(self) -> Iterator[Step]:
         """Give the steps that are left, at what they are expected to take now; looks that raise settings come last."""
@@ -129,7 +136,7 @@ class Schedule:
         if stopped is None:
             return revised
         least = max(revised.least, RAISE * stopped.allowed)
-        return replace(revised, must=False, again=True, least=least, full=max(revised.full, least))
+        return replace(revised, must=False, strongest=False, again=True, least=least, full=max(revised.full, least))
 
     def _beside(self) -> float:
         """Tell how many times what was expected proofs and judging have taken so far."""

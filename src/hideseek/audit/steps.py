@@ -239,7 +239,7 @@ class StepRunner:
         """Give an attack the settings that fit into its share of what is left, and when it is stopped.
 
         What a unit of its work takes was measured by its proofs, or by its last look; the plan knew only the machine.
-        One that is taken in any case may work on while there is time beside others of that kind.
+        One of the strongest may work on while there is time beside others of that kind.
         """
         key, unit = step.key, self.schedule.unit(step.key)
         chosen: Attack[Any] = self.question.attacks[key.attack]
@@ -247,7 +247,7 @@ class StepRunner:
         fitted = chosen.within(step.scaled / unit, task)
         needed = (fitted.work(task) or 0.0) * unit  # its least settings may take longer
         allowed = PATIENCE * max(step.scaled, needed) + GRACE
-        if step.must:
+        if step.strongest:
             allowed = max(allowed, self.schedule.spare(key))
         return PlannedAttack(key.attack, fitted, allowed, self.plan.tests, self._part(key).look)
 

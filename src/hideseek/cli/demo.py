@@ -45,7 +45,7 @@ class Demo:
     """The folder to write."""
     rounds: int = 10
     """How often every face is hidden and shared."""
-    budget: str = "3m"
+    budget: str = "4m"
     """How long it may take, about."""
     seed: int | None = None
     """Draw everything from this number."""

@@ -70,6 +70,23 @@ def test_what_must_be_done_is_done_with_its_least_settings(left: float) -> None:
     assert [(step.left_out, step.expected) for step in shared] == [(False, 1), (False, 3), (True, 0)]
 
 
+def test_the_strongest_attacks_may_go_beyond_the_budget_some_way() -> None:
+    whole = [replace(attack(name, 0, 4, 9), strongest=True) for name in "xyz"]
+    whole[0] = replace(whole[0], must=True)
+    assert [step.left_out for step in allocate([*whole, attack("weak", 0, 1, 2)], 8, overrun=4)] == [False] * 3 + [True]
+    assert [step.expected for step in allocate(whole, 8, overrun=4)] == [4, 4, 4]
+    assert [step.left_out for step in allocate(whole, 8, overrun=3)].count(True) == 1
+    assert [step.left_out for step in allocate(whole, -9, overrun=4)] == [False, True, True]
+
+
+def test_attacks_that_need_not_run_leave_training_what_is_reserved() -> None:
+    whole = [Step(ACCURACY, 0, 1, 100, must=True), attack("x", 0, 4, 40), attack("y", 0, 5, 40)]
+    training, x, y = allocate(whole, 12, 3)
+    assert (training.expected, x.expected, y.left_out) == pytest.approx((4, 8, True))
+    must = [whole[0], *(replace(step, must=True) for step in whole[1:])]
+    assert [step.expected for step in allocate(must, 10, 3, overrun=2)] == [1 + 2, 4, 5]
+
+
 def test_proofs_are_a_part_of_what_a_step_takes() -> None:
     step = replace(attack("x", 1, 2, 9), proof=4)
     assert (step.smallest, step.expected) == (7, 14)

@@ -16,7 +16,7 @@ def attack(scheme: str, name: str, least: float, full: float = 9.0) -> Step:
     return Step(StepKey(StepKind.ATTACK, scheme, name), 0.0, least, full)
 
 
-def test_what_must_run_first_then_outsiders_then_the_worst_then_the_cheapest() -> None:
+def test_the_strongest_first_then_outsiders_then_the_worst_then_the_cheapest() -> None:
     steps = [
         attack("a", "informed", 1),
         attack("a", "minor", 1),
@@ -25,12 +25,12 @@ def test_what_must_run_first_then_outsiders_then_the_worst_then_the_cheapest() -
         attack("b", "minor", 4),
     ]
     ordered = in_order(steps, TOYS)
-    assert [(step.key.scheme, step.key.attack, step.must) for step in ordered] == [
-        ("a", "strong", True),
-        ("a", "equal", True),
-        ("b", "minor", True),  # the strongest that applies there
-        ("a", "informed", True),
-        ("a", "minor", False),
+    assert [(step.key.scheme, step.key.attack, step.strongest, step.must) for step in ordered] == [
+        ("a", "strong", True, True),
+        ("a", "equal", True, False),  # which can show no more, and costs more
+        ("b", "minor", True, True),  # the strongest that applies there
+        ("a", "informed", True, True),
+        ("a", "minor", False, False),
     ]
     dearer = in_order([attack("a", "equal", 1, 8.0), attack("a", "strong", 1, 7.0)], TOYS)
     assert [step.key.attack for step in dearer] == ["strong", "equal"]

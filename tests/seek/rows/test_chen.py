@@ -104,7 +104,8 @@ def test_photographs_are_refused_and_it_says_why() -> None:
     [
         (InstaHide(k=4), 8, Reason.NOT_IN_PAIRS),
         (InstaHide(k=2), 2, Reason.TOO_FEW_ROUNDS),
-        (Mixup(k=3, k_private=2), 8, Reason.UNKNOWN_PUBLIC_IMAGES),
+        (InstaHide(k=3, k_private=2), 8, Reason.UNKNOWN_PUBLIC_IMAGES),
+        (Mixup(k=2), 8, Reason.NOT_MASKED),
     ],
 )
 def test_what_it_cannot_attack_is_refused(scheme: MixingEncoder, rounds: int, reason: Reason) -> None:

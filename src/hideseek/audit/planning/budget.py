@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hideseek.records.result import StepKey, StepKind
 
 QUARTER = 0.25  # of the budget, for training, where attacks could use all of it
+OVERRUN = 0.5  # of the budget, that attacks which can show the worst may take beyond it
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Step:
     full: float = 0.0
     must: bool = False
     """Whether it is taken in any case, with its least settings where there is no time for more."""
+    strongest: bool = False
+    """Whether it is an attack that can show the worst that its attacker can: it may go beyond the budget, some way."""
     again: bool = False
     """Whether it is the second look of an attack, or a later one."""
     proof: float = 0.0
@@ -42,12 +45,12 @@ class Step:
         return self.proof + self.fixed + self.least
 
 
-def allocate(steps: Sequence[Step], left: float, reserve: float = 0.0) -> tuple[Step, ...]:
+def allocate(steps: Sequence[Step], left: float, reserve: float = 0.0, overrun: float = 0.0) -> tuple[Step, ...]:
     """Give every attack as much of the time left as any other may have: none is cut that needs less.
 
     Where even the least is too much, what need not be is left out: later looks first, then the costliest, one after
-    another. Training takes what attacks leave, or the `reserve` where they leave less: what leaks is the first
-    question.
+    another; of the strongest attacks, those that do not fit into the `overrun` either. Training takes what attacks
+    leave, or the `reserve` where they leave less: what leaks is the first question.
 
     >>> def attack(name, *seconds): return Step(StepKey(StepKind.ATTACK, "a", name), *seconds)
     >>> [round(step.expected) for step in allocate([attack("x", 1, 1, 2), attack("y", 1, 1, 90)], 10)]
@@ -55,17 +58,12 @@ def allocate(steps: Sequence[Step], left: float, reserve: float = 0.0) -> tuple[
     >>> [step.left_out for step in allocate([attack("x", 1, 1, 5), attack("y", 1, 5, 9)], 4)]
     [False, True]
     """
-    kept = list(steps)
-    while sum(step.smallest for step in kept) > left:
-        optional = [step for step in kept if not step.must]
-        if not optional:
-            break
-        kept.remove(max(optional, key=lambda step: (step.again, step.smallest)))
-    spare = max(0.0, left - sum(step.smallest for step in kept))
-    trainings = [step for step in kept if step.key.kind is StepKind.ACCURACY]
+    training = sum(step.full - step.least for step in steps if step.key.kind is StepKind.ACCURACY)
+    kept = _fitting(list(steps), left, min(training, reserve), overrun)
+    least = sum(step.smallest for step in kept)
+    spare, reserved = max(0.0, left - least), max(0.0, min(reserve, left + overrun - least))
     others = [step for step in kept if step.key.kind is not StepKind.ACCURACY]
-    training = sum(step.full - step.least for step in trainings)
-    to_train = min(training, spare, max(spare - sum(step.full - step.least for step in others), reserve))
+    to_train = min(training, max(spare - sum(step.full - step.least for step in others), reserved))
     cap = _cap(others, spare - to_train)
     keys = {step.key for step in kept}
 
@@ -75,6 +73,17 @@ def allocate(steps: Sequence[Step], left: float, reserve: float = 0.0) -> tuple[
         return _ratio(min(step.full, max(step.least, cap)) - step.least, step.full - step.least)
 
     return tuple(replace(step, share=share(step), left_out=step.key not in keys) for step in steps)
+
+
+def _fitting(kept: list[Step], left: float, to_train: float, overrun: float) -> list[Step]:
+    """Leave out what does not fit beside training, even with its least settings."""
+    for strongest, limit in ((False, left), (True, left + overrun)):
+        while sum(step.smallest for step in kept) + to_train > limit:
+            optional = [step for step in kept if not step.must and step.strongest <= strongest]
+            if not optional:
+                break
+            kept.remove(max(optional, key=lambda step: (step.again, step.smallest)))
+    return kept
 
 
 def _cap(steps: Sequence[Step], spare: float) -> float:

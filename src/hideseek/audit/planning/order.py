@@ -7,13 +7,15 @@ from typing import Any
 from hideseek.audit.planning.budget import Step
 from hideseek.audit.threats import THREATS, threat_of
 from hideseek.records import Attack
+from hideseek.records.result import StepKey
 
 
 def in_order(steps: Sequence[Step], attacks: Mapping[str, Attack[Any]]) -> list[Step]:
-    """Put attacks that must run first; among them, outsiders first, then the worst harm, then the least cost.
+    """Put the strongest attacks first; among them, outsiders first, then the worst harm, then the least cost.
 
-    An attack must run if none of the same attacker on the same scheme can show worse: without it, nobody knows what
-    that attacker can do. Where several can show the same, nobody knows beforehand which of them does: all must run.
+    An attack is among the strongest if none of the same attacker on the same scheme can show worse. Where several can
+    show the same, nobody knows beforehand which of them does. The cheapest must run: without any, nobody would know
+    what that attacker can do.
     """
 
     def harm(step: Step) -> int:
@@ -26,5 +28,13 @@ def in_order(steps: Sequence[Step], attacks: Mapping[str, Attack[Any]]) -> list[
     for step in steps:
         whose = (step.key.scheme, attacker(step))
         worst[whose] = max(harm(step), worst.get(whose, 0))
-    marked = [replace(step, must=harm(step) == worst[step.key.scheme, attacker(step)]) for step in steps]
-    return sorted(marked, key=lambda step: (not step.must, attacker(step), -harm(step), step.smallest, step.full))
+    marked = [replace(step, strongest=harm(step) == worst[step.key.scheme, attacker(step)]) for step in steps]
+    ordered = sorted(marked, key=lambda step: (not step.strongest, attacker(step), -harm(step), *_cost(step)))
+    first: dict[tuple[str, int], StepKey] = {}
+    for step in ordered:
+        first.setdefault((step.key.scheme, attacker(step)), step.key)
+    return [replace(step, must=step.key in first.values()) for step in ordered]
+
+
+def _cost(step: Step) -> tuple[float, float]:
+    return step.smallest, step.full

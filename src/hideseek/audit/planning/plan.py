@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hideseek.audit.belief.proofs import WORK, proof_size
-from hideseek.audit.planning.budget import QUARTER, Step, allocate
+from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
 from hideseek.audit.planning.order import in_order
 from hideseek.audit.question import Question
 from hideseek.audit.threats import given_to
@@ -84,7 +84,8 @@ def make_plan(question: Question) -> Plan:
             judging = CHANGES * _judging(question, unit)
             advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=CHANGES * usual))
     ordered = proved_once(in_order(attacks, question.attacks), question)
-    steps = allocate([*hiding, *ordered, *training, *advice], question.budget, QUARTER * question.budget)
+    budget = question.budget
+    steps = allocate([*hiding, *ordered, *training, *advice], budget, QUARTER * budget, OVERRUN * budget)
     return Plan(steps, refused, unit, question.budget, epochs)
 
 

@@ -26,6 +26,8 @@ def expected(seconds: float, budget: float, least: float) -> str:
     'Expected in all: 40 s of work, the least that works, and more than the budget of 10 s.'
     >>> expected(10.2, 10, 10.2)
     'Expected in all: 10 s of work, the least that works, and all of the budget.'
+    >>> expected(14, 10, 6)
+    'Expected in all: 14 s of work, more than the budget of 10 s, since the strongest attacks go beyond it.'
     """
     seconds = max(seconds, least)
     said = f"Expected in all: {duration(seconds)} of work"
@@ -33,6 +35,8 @@ def expected(seconds: float, budget: float, least: float) -> str:
         return f"{said}, the least that works, and all of the budget."
     if least > budget:
         return f"{said}, the least that works, and more than the budget of {duration(budget)}."
+    if seconds > budget and duration(seconds) != duration(budget):
+        return f"{said}, more than the budget of {duration(budget)}, since the strongest attacks go beyond it."
     return f"{said}, of a budget of {duration(budget)}. Time that is left goes to attacks that were shortened."
 
 

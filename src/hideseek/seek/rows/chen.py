@@ -73,8 +73,10 @@ class Chen(Attack[EncodedRelease]):
         return Evidence((claim, _links(factor @ factor.T)), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
-        """Refuse rows of other than two private images, too few of them, and pixels that are alike."""
+        """Refuse rows without a mask or of other than two private images, too few rows, and pixels that are alike."""
         private, public = release.scheme.images_per_row
+        if not release.scheme.masked:
+            return Refusal(Reason.NOT_MASKED)
         if public:
             return Refusal(Reason.UNKNOWN_PUBLIC_IMAGES, {"given": public})
         if private != IMAGES:

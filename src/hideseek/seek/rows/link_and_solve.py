@@ -40,7 +40,7 @@ from hideseek.seek.work import TOUCH, largest
 FEW_ROUNDS = 2  # in which every image must be, at least
 ANEW = 4  # turns in which images are solved for from the beginning
 SETTLED = 0.02  # of rows change their images: the attack is done
-CLASSES = 10  # that work is counted for
+CLASSES = 5  # that images are expected to have: two to ten are usual
 SURE = 0.9  # from which an image of a row counts as sure
 
 
@@ -163,14 +163,17 @@ class LinkAndSolve(Attack[EncodedRelease]):
         return Refusal(Reason.TOO_FEW_ROWS, {"given": len(release.encoded), "wanted": least}) if few else None
 
     def work(self, task: Task) -> float:
-        """Count squares, clusters of ten classes, and the turns."""
+        """Count squares, clusters of five classes, and the turns."""
         if held_alone(task.public, task.pixels, task.images_per_item):
             return inside_work(task, max(1, self.turns // 2), self.steps) + retrieval_work(task, 2 * REFINING)
         classes = max(1, min(CLASSES, task.images // 4))
         numbers = float(task.items) * task.pixels
-        found = classes * clusters_work(2 * task.items / classes, task.images / classes, task.pixels)
-        first = self.turns * (assignment_work(task, 2) + numbers * task.images)
-        turn = start_work(task) + pair_work(task, classes) + assignment_work(task, 2)
+        private = 2 if task.public else task.images_per_item
+        found = classes * clusters_work(private * task.items / classes, task.images / classes, task.pixels)
+        assigning = assignment_work(task, private, classes)
+        first = self.turns * (assigning + numbers * task.images)
+        scoring = 8 * numbers * TOUCH + task.items * float(task.images) * task.pixels
+        turn = start_work(task) + pair_work(task, classes) + assigning + scoring
         end = neighbour_work(task, NEIGHBOURS) if task.public else 0.0
         return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 

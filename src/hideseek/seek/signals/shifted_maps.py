@@ -124,5 +124,5 @@ def weighted_mean(
 
 
 def matches_work(templates: float, maps: float, pixels: int) -> float:
-    """Count what is done for every pair: transforms twice as large as the maps, both ways, some thirty passes each."""
-    return 2.0 * 2 * 30 * templates * maps * pixels * TOUCH / 3
+    """Count what is done for every pair: transforms twice as large as the maps, both ways, some twelve passes each."""
+    return 2.0 * 2 * 12 * templates * maps * pixels * TOUCH / 3

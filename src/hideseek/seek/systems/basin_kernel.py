@@ -1,6 +1,5 @@
 """The inner loops of smooth signs, compiled: signs of whole basins of a row, annealed, then of single pixels."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,12 +66,19 @@ def turn_pixels(row: Matrix, precision: Matrix) -> None:  # pragma: no cover (co
                 row[place] = -value
 
 
-@compiled(parallel=True)
+@compiled()
 def restore_rows(  # pragma: no cover (compiled)
-    rows: Matrix, precision: Matrix, labels: Labels, seeds: NDArray[np.int64], restarts: int, sweeps: int
+    first: int,
+    last: int,
+    rows: Matrix,
+    precision: Matrix,
+    labels: Labels,
+    seeds: NDArray[np.int64],
+    restarts: int,
+    sweeps: int,
 ) -> None:
-    """Give every row signs, in place; each has a seed, so that threads do not matter."""
-    for number in numba.prange(len(rows)):
+    """Give some rows signs, in place; each has a seed, so that threads do not matter."""
+    for number in range(first, last):
         np.random.seed(seeds[number])
         basins = labels[number].max() + 1
         energies = basin_energies(rows[number], precision, labels[number], basins)

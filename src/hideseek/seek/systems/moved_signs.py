@@ -91,5 +91,5 @@ def signed_images(
 
 def signs_work(task: Task, per_row: int, restarts: int) -> float:
     """Count passes over every row and image in it, in all colours for energies, and for every start for signs."""
-    each = float(task.items) * per_row * PASSES * TOUCH
+    each = float(task.items) * per_row * PASSES * TOUCH / 2
     return each * (ENERGY_STEPS * task.pixels + SIGN_STEPS * restarts * task.pixels / task.channels)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from hideseek.chance.compiled import on_threads
 from hideseek.progress import track
 from hideseek.records import Task
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
@@ -122,7 +123,9 @@ def signed_sums(
     gathered = np.empty((mixtures.images, pixels), np.float32)
     seen = np.zeros((-(-pixels // PIECE), len(doubt)), np.float32)
     known = problem.magnitudes.new_empty(0, 1) if problem.known is None else problem.known.flatten(1)
-    gather_signed(
+    on_threads(
+        gather_signed,
+        len(seen),
         problem.magnitudes.flatten(1).numpy(),
         images.flatten(1).contiguous().numpy(),
         mixtures.sources.numpy(),

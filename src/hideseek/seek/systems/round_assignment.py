@@ -63,8 +63,8 @@ def _without_repeats(found: NDArray[np.int64], scores: NDArray[np.float64]) -> N
     return found
 
 
-def assignment_work(task: Task, private: int) -> float:
-    """Count the assignments: about the square of a round's slots for each slot of a class, as if there were ten."""
+def assignment_work(task: Task, private: int, classes: int) -> float:
+    """Count the assignments of all rounds: a dozen lookups for each slot of a class and each image of it."""
     rounds = task.items / max(1, task.images)
-    side = private * task.images / 3
-    return rounds * 10 * side**2 * LOOKUP / 10
+    side = private * task.images / classes
+    return rounds * classes * side**2 * 12 * LOOKUP

@@ -4,7 +4,6 @@ Each thread has pixels of its own, for which the images' sums stay in its cache;
 their size is written.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +26,10 @@ def soft_sign(value: np.float32) -> np.float32:  # pragma: no cover (compiled)
     return min(np.float32(1), max(np.float32(-1), above / below))
 
 
-@compiled(parallel=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(fastmath={"contract", "reassoc", "nsz"})
 def gather_signed(  # pragma: no cover (compiled)
+    first: int,
+    last: int,
     magnitudes: Matrix,
     images: Matrix,
     sources: Rows,
@@ -43,10 +44,11 @@ def gather_signed(  # pragma: no cover (compiled)
 ) -> None:
     """Set gathered = A'D⁻¹(x̃ tanh(x̃ m / v) − rest) and seen, pieces × rows, = Σ E(s − m)² / variance over a piece.
 
+    It does so for the pieces from the first up to the last, without it.
     m = A x + rest, rest = mass · mean + known (which may have no rows), v = doubt · variance, D = doubt.
     """
     rows, pixels = magnitudes.shape
-    for piece in numba.prange((pixels + PIECE - 1) // PIECE):
+    for piece in range(first, last):
         start, stop = piece * PIECE, min((piece + 1) * PIECE, pixels)
         wide = stop - start
         total, rest = np.empty(PIECE, np.float32), np.empty(PIECE, np.float32)

@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.chance.compiled import on_threads
 from hideseek.progress import track
 from hideseek.records import Task
 from hideseek.seek.systems.basin_kernel import restore_rows
@@ -38,12 +39,12 @@ def restored(magnitudes: Float[Tensor, "m c h w"], chance: Randomness) -> Float[
     for first in track(range(0, len(answer), BLOCK), "signs, row by row"):
         some = slice(first, first + BLOCK)
         labels = np.stack([_basins(row.reshape(shape)) for row in answer[some]])
-        restore_rows(answer[some], inverse, labels, seeds[some], RESTARTS, SWEEPS)
+        on_threads(restore_rows, len(labels), answer[some], inverse, labels, seeds[some], RESTARTS, SWEEPS)
     return torch.from_numpy(answer)
 
 
 def _basins(row: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Give the basins of every channel numbers: a peak of |y| and all around it, down to valleys."""
+    """Give each basin of each channel a number: a peak of |y| and what lies around it, down to valleys."""
     from skimage.segmentation import watershed  # here: it takes long to import
 
     parts, count = [], 0

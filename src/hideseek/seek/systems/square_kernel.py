@@ -1,10 +1,9 @@
 """Products with A' diag(z) A, another z at every place, compiled: nothing of the size of rows is written."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from hideseek.chance.compiled import compiled
+from hideseek.chance.compiled import compiled, on_threads
 
 PIECE = 128  # places: the vectors of a piece stay in a thread's cache
 
@@ -12,16 +11,20 @@ Matrix = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 
-@compiled(parallel=True, fastmath={"contract", "reassoc", "nsz"})
-def pair_products(  # pragma: no cover (compiled)
-    above: Matrix, sources: Rows, weights: Matrix, vectors: Matrix, products: Matrix
-) -> None:
+def pair_products(above: Matrix, sources: Rows, weights: Matrix, vectors: Matrix, products: Matrix) -> None:
     """Set products = Σ_r z_r (a_r a_r' without its diagonal) v, for z and v of every place (a column).
 
     In the term of entry j of row r, only the other entries count: λ_j Σ_{i≠j} λ_i v_i.
     """
+    on_threads(_products, -(-above.shape[1] // PIECE), above, sources, weights, vectors, products)
+
+
+@compiled(fastmath={"contract", "reassoc", "nsz"})
+def _products(  # pragma: no cover (compiled)
+    first: int, last: int, above: Matrix, sources: Rows, weights: Matrix, vectors: Matrix, products: Matrix
+) -> None:
     rows, places = above.shape
-    for piece in numba.prange((places + PIECE - 1) // PIECE):
+    for piece in range(first, last):
         start, stop = piece * PIECE, min((piece + 1) * PIECE, places)
         wide = stop - start
         total = np.empty(PIECE, np.float32)
