@@ -27,7 +27,7 @@ from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
 from hideseek.seek.signals.patches import cut
 from hideseek.seek.systems.byte_prior import prior_of
 from hideseek.seek.systems.cut_candidates import LargeImages, row_guesses
-from hideseek.seek.systems.row_under_mask import MOST_PRIVATE, ExactSet, RowUnderMask, exact_bytes
+from hideseek.seek.systems.row_under_mask import MOST_PRIVATE, ExactSet, RowUnderMask, exact_bytes, told_weights
 from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
 from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
 from hideseek.seek.work import attacked, largest
@@ -84,13 +84,17 @@ class UnmaskPublic(Attack[EncodedRelease]):
         exact = self.exact and exact_bytes(release)
         answers: list[UnmaskedRow] = []
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
-            guessed = row_guesses(pursuit, large, pixels[part], count, self.guesses, self.tests)
-            for row, label, (guess, number, which) in zip(pixels[part], labels[part], guessed, strict=True):
-                told = label[label > 0].numpy()
-                under = RowUnderMask(row, told, private, *constants(release.encoded), guess.pursuit.public)
-                found = guess.of_row(number, under, chance, exact=exact)
-                answer = decoded_row(under, found, prior) if isinstance(found, ExactSet) else subtracted(under, found)
-                answers.append(answer if which is None else answer.named(which))
+            for guess, some, which in row_guesses(pursuit, large, pixels[part], count, self.guesses, self.tests):
+                rows = [
+                    RowUnderMask(
+                        row, told_weights(release, label), private, *constants(release.encoded), guess.pursuit.public
+                    )
+                    for row, label in zip(pixels[part][some], labels[part][some], strict=True)
+                ]
+                for under, found in zip(rows, guess.of_rows(rows, chance, exact=exact), strict=True):
+                    exactly = isinstance(found, ExactSet)
+                    answer = decoded_row(under, found, prior) if exactly else subtracted(under, found)
+                    answers.append(answer if which is None else answer.named(which))
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])
         places = torch.stack([answer.found.places[0] for answer in answers])

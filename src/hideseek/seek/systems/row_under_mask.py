@@ -20,6 +20,8 @@ EXPLAINED = 0.9  # of pixels have a solution in bytes, where weights are right
 PIXELS = 12  # of them all, every so many are looked at
 ROOM = 8
 MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
+AGREE = 4  # pairs that must be explained, for the weights of private images to be looked for
+LEAST_MASS = 1e-3  # of private images, or of public ones, in a row
 
 Floats = NDArray[np.float32]
 
@@ -35,7 +37,7 @@ class ExactSet:
 
 @dataclass(frozen=True)
 class RowUnderMask:
-    """One row with what its label tells: the weights of its private images, or their sum where they are of one class.
+    """One row with what its label tells: the weights of its private images, their sum where they are of one class, or none.
 
     `scale` and `shift` are the constants of bytes, for every channel.
     """
@@ -48,9 +50,9 @@ class RowUnderMask:
     public: Samples
 
     @property
-    def mass(self) -> float:
-        """Give what the weights of public images sum to."""
-        return 1 - float(self.private.astype(np.float64).sum())
+    def mass(self) -> float | None:
+        """Give what the weights of public images sum to, where the label tells."""
+        return 1 - float(self.private.astype(np.float64).sum()) if len(self.private) else None
 
     @property
     def told(self) -> bool:
@@ -81,15 +83,23 @@ class RowUnderMask:
 
     def confirmed(self, found: ExactSet) -> bool:
         """Tell whether exact weights are right: chance explains few pairs, and few pixels."""
-        return found.support >= SURE and (not self.told or self.explained(found, self.private) > EXPLAINED)
+        if self.told:
+            return found.support >= SURE and self.explained(found, self.private) > EXPLAINED
+        return found.support >= SURE or (found.support >= AGREE and self.weights(found) is not None)
 
     def weights(self, found: ExactSet) -> Floats | None:
-        """Give the weights of the private images: of two of one class, by votes of neighbours; None where none fit."""
+        """Give the weights of the private images: what the label does not tell, by votes of neighbours.
+
+        All weights sum to one, so public ones tell what is left for private ones. None where no weights fit.
+        """
         if self.told:
             return self.private
-        if self.count != 2 or len(self.private) != 1:
+        total = 1 - float(found.weights.sum())
+        if self.count > 2 or len(self.private) > 1 or total < LEAST_MASS:
             return None
-        known, total = torch.from_numpy(self.known(found)), float(self.private[0])
+        if self.count == 1:
+            return np.array([total], np.float32)
+        known = torch.from_numpy(self.known(found))
         signs, _ = soft_signs(self.row.abs()[None], known[None].float())
         rest = (signs[0].sign() * self.row.abs() - known).numpy() / self.scale.astype(np.float64)[:, None, None]
         steps = np.concatenate([np.diff(rest, axis=axis).ravel() for axis in (1, 2)])
@@ -110,8 +120,14 @@ class RowUnderMask:
 
 
 def exact_bytes(release: EncodedRelease) -> bool:
-    """Tell whether rows are exact sums of a few bytes with known constants and weights."""
+    """Tell whether rows are exact sums of a few bytes with known constants; weights that labels hide, rows tell."""
     encoded, scheme = release.encoded, release.scheme
-    shared = scheme.label_kind == "exact" and scheme.row_type == "float32" and encoded.images.dtype == torch.float32
-    known = encoded.normalisation.kind != "image" and encoded.labels.shape[1] > 0
+    shared = scheme.row_type == "float32" and encoded.images.dtype == torch.float32
+    known = encoded.normalisation.kind != "image"
     return scheme.exact and shared and known and scheme.images_per_row.private <= MOST_PRIVATE
+
+
+def told_weights(release: EncodedRelease, labels: Float[Tensor, " classes"]) -> Floats:
+    """Give the weights of private images that a label tells exactly: none where labels are rounded or withheld."""
+    none: Floats = np.empty(0, np.float32)
+    return labels[labels > 0].numpy() if release.scheme.label_kind == "exact" else none
