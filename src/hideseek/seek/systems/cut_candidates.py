@@ -63,9 +63,9 @@ class LargeImages:
 def row_guesses(
     pursuit: MaskedPursuit, large: LargeImages | None, rows: Pixels, count: int, width: int, tests: int
 ) -> Iterator[tuple[MaskedGuesses, slice, Int[Tensor, " m"] | None]]:
-    """Search rows, all together; of larger images, each row has candidates of its own, with the numbers of their images.
+    """Search rows, all together; of larger images, each row has candidates of its own.
 
-    Gives guesses with the rows that they are of.
+    Gives guesses with the rows that they are of, and the numbers of the candidates' images.
     """
     if large is None:
         yield MaskedGuesses.of(pursuit, rows, count, width, tests), slice(None), None

@@ -52,7 +52,7 @@ class PrivateWeights:
 
 @dataclass(frozen=True)
 class RowUnderMask:
-    """One row with what its label tells: the weights of its private images, their sum where they are of one class, or none.
+    """One row with what its label tells: the weights of its private images, their sum (of one class), or nothing.
 
     `scale` and `shift` are the constants of bytes, for every channel.
     """
@@ -90,7 +90,7 @@ class RowUnderMask:
         return mixed.reshape(self.row.shape)
 
     def explained(self, found: ExactSet, private: PrivateWeights) -> float:
-        """Give the share of pixels that have a solution in bytes, of a sample; 0 where chance would give most of them."""
+        """Give the share of pixels that have a solution in bytes, of a sample; 0 where chance would give many."""
         flat = self.row.numpy().reshape(len(self.row), -1)[:, ::PIXELS]
         known = self.known(found).reshape(len(self.row), -1)[:, ::PIXELS]
         arguments = (np.ascontiguousarray(flat), private.values, self.scale, self.shift, ROOM)

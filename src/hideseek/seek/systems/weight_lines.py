@@ -35,15 +35,7 @@ def consensus(  # pragma: no cover (compiled)
             system[a, last + 1] = targets[drawn[t, a]]
         if not _solved(system):
             continue
-        low, high = max(0.0, guess[last] - around), min(mass, guess[last] + around)
-        for a in range(last):  # where on the line every weight is around its guess
-            slope, middle = system[a, last], system[a, last + 1] - guess[a]
-            if abs(slope) < _SOLVABLE:
-                if abs(middle) > around:
-                    high = low
-                continue
-            ends = (middle - around) / slope, (middle + around) / slope
-            low, high = max(low, min(ends)), min(high, max(ends))
+        low, high = _between(system, guess, mass, around)
         if low >= high:
             continue
         place, votes = -1, 0
@@ -76,13 +68,7 @@ def consensus(  # pragma: no cover (compiled)
             total += weights[a]
         if weights.min() <= 0 or total > mass:
             continue
-        count = 0
-        for i in range(len(targets)):
-            error = targets[i]
-            for a in range(last + 1):
-                error -= weights[a] * seen[i, a]
-            if abs(error) < near:
-                count += 1
+        count = _agreeing(targets, seen, weights, near)
         if count > most:
             most = count
             best[:] = weights
@@ -90,8 +76,37 @@ def consensus(  # pragma: no cover (compiled)
 
 
 @compiled(fastmath=True)
+def _between(system: Array, guess: Array, mass: float, around: float) -> tuple[float, float]:  # pragma: no cover
+    """Give the part of a line where every weight is around its guess, by the last weight."""
+    last = len(system)
+    low, high = max(0.0, guess[last] - around), min(mass, guess[last] + around)
+    for a in range(last):
+        slope, middle = system[a, last], system[a, last + 1] - guess[a]
+        if abs(slope) < _SOLVABLE:
+            if abs(middle) > around:
+                high = low
+            continue
+        ends = (middle - around) / slope, (middle + around) / slope
+        low, high = max(low, min(ends)), min(high, max(ends))
+    return low, high
+
+
+@compiled(fastmath=True)
+def _agreeing(targets: Array, seen: Array, weights: Array, near: float) -> int:  # pragma: no cover (compiled)
+    """Count the pairs that weights explain."""
+    count = 0
+    for i in range(len(targets)):
+        error = targets[i]
+        for a in range(len(weights)):
+            error -= weights[a] * seen[i, a]
+        if abs(error) < near:
+            count += 1
+    return count
+
+
+@compiled(fastmath=True)
 def _solved(system: Array) -> bool:  # pragma: no cover (compiled)
-    """Solve a square system for the two columns beside it, in their place, by Gauss and Jordan; False where singular."""
+    """Solve a square system for the two columns beside it, in their place; False where it is singular."""
     count, columns = system.shape
     for a in range(count):
         pivot = a
