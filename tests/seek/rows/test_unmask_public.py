@@ -95,7 +95,7 @@ def test_patches_are_found_in_larger_images() -> None:
     assert (shares(found, secret)[images.sure[::2]] == 1).all()
 
 
-@pytest.mark.parametrize(("k", "labels"), [(4, "withheld"), (4, "rounded"), (4, "drawn"), (3, "drawn"), (5, "rounded")])
+@pytest.mark.parametrize(("k", "labels"), [(4, "withheld"), (5, "rounded"), (3, "drawn")])
 def test_where_labels_do_not_tell_weights_rows_do(k: int, labels: Literal["withheld", "rounded", "drawn"]) -> None:
     private, public = photos("channel")
     scheme = InstaHide(k=k, k_private=2)

@@ -25,6 +25,7 @@ WIDE = 4e-6  # of a row's units: how wrong pixels may be where votes tell weight
 PIXELS = 12  # of them all, every so many are looked at
 ROOM = 8
 MOST_PRIVATE = 2  # images in a row, to be decoded beside public ones
+FEWEST = 2  # pairs that must be explained, for the weights of private images to be looked for
 LEAST_MASS = 1e-3  # of private images, or of a public one, in a row: less would explain every flat place
 
 Floats = NDArray[np.float32]
@@ -103,7 +104,7 @@ class RowUnderMask:
 
         Pixels confirm them where the weights of private images are known, or fit; else pairs must do alone.
         """
-        if found.support < (SURE if self.told else 1) or found.weights.min() < LEAST_MASS:
+        if found.support < (SURE if self.told else FEWEST) or found.weights.min() < LEAST_MASS:
             return False
         private = self.weights(found)
         if private is not None:
@@ -144,7 +145,8 @@ class RowUnderMask:
         if private is None:
             return None
         arguments = (self.row.numpy(), private.values, self.scale, self.shift, self.known(found))
-        return decode_row(*arguments, masked=True, prior=prior, tolerance=private.tolerance)
+        off = private.tolerance if self.told else WIDE  # votes are less exact than labels: weights are fitted again
+        return decode_row(*arguments, masked=True, prior=prior, tolerance=off)
 
 
 def exact_bytes(release: EncodedRelease) -> bool:

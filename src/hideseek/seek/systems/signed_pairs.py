@@ -18,7 +18,7 @@ from hideseek.seek.systems.pair_votes import BIN, Array, Integers, count_exact, 
 
 NEAR = 4 * 2.0**-24  # of the largest value of a row: how far sums in float32 are off
 SURE = 12  # pairs that are explained exactly: of a billion wrong weights one has as many
-PEAK, FEW = 6, 4  # votes in one bin, of a sample of pairs or of all, for a weight to be looked at
+PEAK, FEW = 6, 5  # votes in one bin, of a sample of pairs or of all, for a weight to be looked at
 SAMPLE = 1500  # pairs that vote
 CLEAR = 3.5  # bytes that an image must change by to be confirmed: of flat images, others explain as much
 _STRIDE = 7919  # a prime: the first pairs are a sample of all
