@@ -46,7 +46,8 @@ and `carlini`, by SSIM. The cluster mean is a stronger attacker's, who knows whi
 HELPS = """The share of private images that an attack recovers from the same release, shared in different ways, in
 brackets the share that is re-identified among all private images of the release; and the accuracy of a model that is
 trained on it: small-resnet, 20,000 images of CIFAR-10, five epochs, encoded anew for each. Where labels are rounded or
-drawn, the weights are searched for in the row itself: by byte-decoding at k = 2, by unmask-public always.
+drawn, the weights are searched for in the row itself: by byte-decoding at k = 2, by unmask-public always. Of rows in
+float16, unmask-public leaves the mixture: it looks for no weights there, though right ones would decode many images.
 """
 
 
