@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import product
 from typing import Literal
 
 import pytest
@@ -128,7 +129,7 @@ def test_rows_that_are_no_float32_confirm_nothing_and_leave_the_mixture(rows: Li
     mixed = (
         secret.weights[:20, :2, None, None, None] * private.pixels(secret.sources[:20].flatten()).view(20, 2, 3, 32, 32)
     ).sum(1)
-    assert correlation(mixed, images.images[::2]).median() > 0.6
+    assert correlation(mixed, images.images[::2]).median() > 0.5
 
 
 def test_rows_in_double_precision_are_no_sums_in_float32() -> None:
@@ -150,8 +151,11 @@ def test_a_public_set_of_five_and_one_that_was_not_used_find_nothing_sure() -> N
     _, release, secret = hidden(4)
     assert release.public is not None
     _, others = photos("channel", public=800)
-    for public in (release.public.take(slice(0, 5)), others.take(slice(400, None))):
-        evidence = run(UnmaskPublic(rows=5), replace(release, public=public), seeded(3))
+    bare = replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=())
+    for public, encoded in product(
+        (release.public.take(slice(0, 5)), others.take(slice(400, None))), (release.encoded, bare)
+    ):
+        evidence = run(UnmaskPublic(rows=5), replace(release, public=public, encoded=encoded), seeded(3))
         assert evidence.remarks["public images confirmed"] == evidence.remarks["confirmed"] == 0
         images = replace(evidence, claims=evidence.claims[:1])
         (recovered,) = judge(images, secret, seeded(4), ("recovered",)).scores

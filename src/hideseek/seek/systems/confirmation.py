@@ -2,6 +2,10 @@
 
 Wrong weights explain pairs by chance, and pairs are many, so that their number follows Poisson's law. Its mean is
 measured on the row itself: what weights explain within an error that is many times wider, divided by as much.
+
+That makes weights likely, and ends a search. It is no proof of the images: differences are whole bytes, so that a wrong
+image with the weight of the right one explains flat pairs where both change alike. Pixels are the proof
+(`row_under_mask`).
 """
 
 from dataclasses import replace
@@ -12,7 +16,7 @@ from scipy.special import gammainc
 from hideseek.seek.systems.pair_votes import Array
 from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, support
 
-WRONG = 1e-6  # rows that are confirmed wrongly, at most
+WRONG = 1e-6  # rows where chance alone explains as much, at most
 GUESSES = 1e9  # of weights that are tried for a row, at most
 WIDER = 200.0  # times the error of exact sums
 UNSEEN = 3  # where none are seen, as many may be expected (with a probability of 5 %)

@@ -37,11 +37,11 @@ def unmasked(under: RowUnderMask, found: ExactSet | Found, prior: BytePrior) -> 
 
 
 def decoded_row(under: RowUnderMask, exact: ExactSet, prior: BytePrior) -> UnmaskedRow:
-    """Decode what exact weights leave of a row; where that fails, give it as it is."""
+    """Decode what exact weights leave of a row; where that fails, give it as it is: then pixels confirm nothing."""
     found = Found(torch.tensor([exact.places]), torch.from_numpy(exact.weights)[None].float())
     decoded = under.decode(exact, prior)
     if decoded is None:
-        return replace(subtracted(under, found), confirmed=True)
+        return subtracted(under, found)
     pixels = decoded.images * under.scale[:, None, None] + under.shift[:, None, None]
     sure = decoded.sure and unambiguous(decoded)
     return UnmaskedRow(torch.from_numpy(pixels.astype(np.float32)), found, confirmed=True, sure=sure)
