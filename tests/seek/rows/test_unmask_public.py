@@ -132,11 +132,10 @@ def test_rows_that_are_no_float32_confirm_nothing_and_leave_the_mixture(rows: Li
     assert correlation(mixed, images.images[::2]).median() > 0.5
 
 
-def test_rows_in_double_precision_are_no_sums_in_float32() -> None:
+def test_rows_in_double_precision_are_refused_in_a_sentence() -> None:
     _, release, _ = hidden(4)
-    double = replace(release.encoded, images=release.encoded.images.double())
-    evidence = run(UnmaskPublic(rows=5), replace(release, encoded=double), seeded(3))
-    assert evidence.remarks["rows are exact sums"] == evidence.remarks["confirmed"] == 0
+    with pytest.raises(BadInput, match="float32 or uint8"):
+        replace(release.encoded, images=release.encoded.images.double())
 
 
 def test_noise_confirms_nothing() -> None:
