@@ -1,11 +1,13 @@
 from dataclasses import replace
+from itertools import product
+from typing import Literal
 
 import pytest
 import torch
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Mixup
+from hideseek.hide import Coarse, InstaHide, Mixup
 from hideseek.records import EncodedRelease, Evidence, PublicImagesFound, Reason, Reconstruction, Refused, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.judge import judge
@@ -34,19 +36,24 @@ def shares(public: PublicImagesFound, secret: MixingSecret) -> torch.Tensor:
     return (public.candidates[:, :, None] == truth[:, None]).any(2).float().mean(1)
 
 
+def scored(release: EncodedRelease, secret: MixingSecret, images: Reconstruction, metric: str) -> torch.Tensor:
+    (scores,) = judge(Evidence((images,), {}), secret, seeded(4), (metric,)).scores
+    return scores.values
+
+
 @pytest.mark.parametrize("k", [3, 4])
 def test_private_images_of_single_rows_come_back_and_the_attacker_knows_which(k: int) -> None:
     private, release, secret = hidden(k)
     images, public = claims(run(UnmaskPublic(rows=20), release, seeded(3)))
-    assert shares(public, secret).mean() > 0.7
+    assert shares(public, secret).mean() > 0.8
     truth = private.pixels(secret.sources[images.about[::2]].flatten())
     guesses = images.images.view(20, 2, *private.shape)
     alike = torch.stack([correlation(truth, guesses.flatten(0, 1)), correlation(truth, guesses.flip(1).flatten(0, 1))])
     best = alike.view(2, 20, 2).mean(2).max(0).values
     assert images.sure is not None
     sure = images.sure[::2]
-    assert sure.float().mean() > 0.5
-    assert (best[sure] > 0.95).all()
+    assert sure.float().mean() > 0.7
+    assert (best[sure] > 0.99).all()
     exact = shares(public, secret)[sure] == 1
     assert exact.all()
     weights = secret.weights[:20, 2:].sort(1, descending=True).values
@@ -62,7 +69,7 @@ def test_where_nothing_is_exact_the_private_mixture_remains() -> None:
         secret.weights[:20, :2, None, None, None] * private.pixels(secret.sources[:20].flatten()).view(20, 2, 3, 32, 32)
     ).sum(1)
     assert correlation(mixed, images.images[::2]).median() > 0.6
-    assert shares(public, secret).mean() > 0.5
+    assert shares(public, secret).mean() > 0.8
 
 
 def test_a_set_of_three_with_a_wrong_one_is_corrected_and_confirmed() -> None:
@@ -70,7 +77,7 @@ def test_a_set_of_three_with_a_wrong_one_is_corrected_and_confirmed() -> None:
     evidence = run(UnmaskPublic(rows=20), release, seeded(3))
     images, public = claims(evidence)
     assert images.sure is not None
-    assert evidence.remarks["public images confirmed"] >= 0.2
+    assert evidence.remarks["public images confirmed"] >= 0.6
     assert (shares(public, secret)[images.sure[::2]] == 1).all()
 
 
@@ -83,17 +90,52 @@ def test_patches_are_found_in_larger_images() -> None:
     evidence = run(UnmaskPublic(rows=20), replace(release, public=public), seeded(4))
     images, found = claims(evidence)
     assert found.larger
-    assert shares(found, secret).mean() > 0.3  # by chance 0.005
+    assert shares(found, secret).mean() > 0.6  # by chance 0.005
     assert images.sure is not None
-    assert images.sure.float().mean() > 0.1
+    assert images.sure.float().mean() > 0.3
     assert (shares(found, secret)[images.sure[::2]] == 1).all()
 
 
-def test_without_labels_public_images_are_found_still() -> None:
-    _, release, secret = hidden(4)
-    bare = replace(release, encoded=replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=()))
-    _, public = claims(run(UnmaskPublic(rows=20), bare, seeded(3)))
-    assert shares(public, secret).mean() > 0.5  # by chance 0.005
+@pytest.mark.parametrize(("k", "labels"), [(4, "withheld"), (5, "rounded"), (3, "drawn")])
+def test_where_labels_do_not_tell_weights_rows_do(k: int, labels: Literal["withheld", "rounded", "drawn"]) -> None:
+    private, public = photos("channel")
+    scheme = InstaHide(k=k, k_private=2)
+    release, secret = (scheme if labels == "withheld" else Coarse(scheme, labels=labels)).hide(
+        private, public, seeded(1)
+    )
+    if labels == "withheld":
+        bare = replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=())
+        release = replace(release, encoded=bare)
+    images, found = claims(run(UnmaskPublic(rows=20), release, seeded(3)))
+    assert shares(found, secret).mean() > 0.7  # by chance 0.005
+    assert images.sure is not None
+    sure = images.sure[::2]
+    assert sure.float().mean() > 0.4
+    assert (shares(found, secret)[sure] == 1).all()
+    weights = secret.weights[:20, 2:].sort(1, descending=True).values
+    assert (found.scores[sure] - weights[sure]).abs().max() < 1e-5
+    recovered = scored(release, secret, images, "recovered").view(20, 2)
+    assert recovered[sure].all()
+
+
+@pytest.mark.parametrize("rows", ["float16", "int8"])
+def test_rows_that_are_no_float32_confirm_nothing_and_leave_the_mixture(rows: Literal["float16", "int8"]) -> None:
+    private, public = photos("channel")
+    release, secret = Coarse(InstaHide(k=4, k_private=2), rows=rows).hide(private, public, seeded(1))
+    evidence = run(UnmaskPublic(rows=20), release, seeded(3))
+    images, found = claims(evidence)
+    assert evidence.remarks["rows are exact sums"] == evidence.remarks["confirmed"] == 0
+    assert shares(found, secret).mean() > 0.7
+    mixed = (
+        secret.weights[:20, :2, None, None, None] * private.pixels(secret.sources[:20].flatten()).view(20, 2, 3, 32, 32)
+    ).sum(1)
+    assert correlation(mixed, images.images[::2]).median() > 0.5
+
+
+def test_rows_in_double_precision_are_refused_in_a_sentence() -> None:
+    _, release, _ = hidden(4)
+    with pytest.raises(BadInput, match="float32 or uint8"):
+        replace(release.encoded, images=release.encoded.images.double())
 
 
 def test_noise_confirms_nothing() -> None:
@@ -108,8 +150,11 @@ def test_a_public_set_of_five_and_one_that_was_not_used_find_nothing_sure() -> N
     _, release, secret = hidden(4)
     assert release.public is not None
     _, others = photos("channel", public=800)
-    for public in (release.public.take(slice(0, 5)), others.take(slice(400, None))):
-        evidence = run(UnmaskPublic(rows=5), replace(release, public=public), seeded(3))
+    bare = replace(release.encoded, labels=torch.empty(len(release.encoded), 0), classes=())
+    for public, encoded in product(
+        (release.public.take(slice(0, 5)), others.take(slice(400, None))), (release.encoded, bare)
+    ):
+        evidence = run(UnmaskPublic(rows=5), replace(release, public=public, encoded=encoded), seeded(3))
         assert evidence.remarks["public images confirmed"] == evidence.remarks["confirmed"] == 0
         images = replace(evidence, claims=evidence.claims[:1])
         (recovered,) = judge(images, secret, seeded(4), ("recovered",)).scores

@@ -39,10 +39,10 @@ def problem() -> tuple[PhaseProblem, torch.Tensor, torch.Tensor, torch.Tensor]:
 def test_public_images_are_found_with_their_weights() -> None:
     given, images, others, weights = problem()
     parts = public_parts(given, images, photos("channel")[1], weights, 0.01)
-    assert float((parts.candidates == others).float().mean()) > 0.9
+    assert float((parts.candidates == others).float().mean()) > 0.95
     right = (parts.candidates == others).all(1)
     private = given.mixtures.mixed(images.flatten(1)).view_as(given.magnitudes)
-    torch.testing.assert_close((private + parts.sums)[right].abs(), given.magnitudes[right], atol=1e-4, rtol=0)
+    torch.testing.assert_close((private + parts.sums)[right].abs(), given.magnitudes[right], atol=1e-6, rtol=0)
 
 
 def test_squares_alone_find_one_of_them_where_nothing_is_known() -> None:
@@ -50,7 +50,7 @@ def test_squares_alone_find_one_of_them_where_nothing_is_known() -> None:
     nothing, none = torch.zeros_like(given.magnitudes), torch.full_like(others, -1)
     scores = PublicScores.of(given, photos("channel")[1])
     found = scores.best(given.magnitudes, nothing, weights, torch.full((ROWS,), 0.1), none)
-    assert float((found[:, None] == others).any(1).float().mean()) > 0.7
+    assert float((found[:, None] == others).any(1).float().mean()) > 0.95
     again = scores.best(given.magnitudes, nothing, weights, torch.full((ROWS,), 0.1), found[:, None])
     assert not bool((again == found).any())  # none that is taken
 
@@ -58,5 +58,7 @@ def test_squares_alone_find_one_of_them_where_nothing_is_known() -> None:
 def test_places_of_much_energy_count_for_less() -> None:
     white = torch.ones(1, 3, 12, 12)
     white[..., :4, :4] = 10
-    weights = inverse_local_energy(white)
-    assert float(weights[0, 0, 0, 0]) < 0.02 * float(weights[0, 0, 11, 11])
+    padded = np.pad(white[0, 0].numpy() ** 2, 2, mode="edge")
+    local = np.array([[padded[row : row + 5, column : column + 5].mean() for column in range(12)] for row in range(12)])
+    expected = torch.from_numpy(1 / (local + 0.05 * local.mean())).float()
+    torch.testing.assert_close(inverse_local_energy(white), expected.expand(1, 3, -1, -1))

@@ -7,27 +7,7 @@ from hideseek.seek.systems.pair_votes import BIN
 from hideseek.seek.systems.robust_weights import robust_weights
 from hideseek.seek.systems.signed_pairs import SURE, byte_steps, exact_pair, signed_pairs, support
 from hideseek.seek.systems.split_votes import split_votes
-
-SCALE = np.array([0.016, 0.0155, 0.0162])
-SHAPE = (3, 32, 32)
-
-
-def smooth(generator: np.random.Generator, count: int) -> np.ndarray:
-    """Images in bytes whose neighbours often differ by one at most."""
-    steps = generator.choice([-1, 0, 0, 1], (count, *SHAPE)) + generator.choice([0] * 9 + [20], (count, *SHAPE))
-    images: np.ndarray = np.clip(60 + np.cumsum(steps, 3) % 120, 0, 255)
-    return images
-
-
-def mixed(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A masked row of two private images and some public ones; the weights, and what was mixed."""
-    generator = np.random.default_rng(seed)
-    weights = generator.dirichlet(np.full(2 + count, 4.0))
-    private = smooth(generator, 2)
-    public = generator.integers(0, 256, (count, *SHAPE))
-    pixels = np.concatenate([private, public]) * SCALE[:, None, None] - 2
-    row = np.tensordot(weights, pixels, 1)
-    return np.abs(row).astype(np.float32), weights, pixels[2:].reshape(count, -1).astype(np.float32), row
+from masked_rows import SCALE, mixed, smooth
 
 
 def test_the_exact_weight_of_two_images_is_found_and_wrong_images_have_none() -> None:

@@ -57,6 +57,8 @@ def test_squares_tell_the_covariance_of_what_is_masked() -> None:
     found = masked_spectrum(rows.abs().view(-1, 1, 6, 6))
     basis = np.kron(dct(np.eye(6), norm="ortho", axis=0), dct(np.eye(6), norm="ortho", axis=0))
     power = (basis @ covariance.numpy() * basis).sum(1)
-    np.testing.assert_allclose(found.deviations.square().flatten().numpy(), power, rtol=0.15)
+    ratios = found.deviations.square().flatten().numpy() / power
+    assert abs(np.median(ratios) - 1) < 0.03
+    assert np.abs(ratios - 1).mean() < 0.1
     inverse = basis.T / found.deviations.square().flatten().numpy() @ basis
     np.testing.assert_allclose(precision(found).numpy(), inverse, atol=1e-3)

@@ -27,8 +27,8 @@ from hideseek.seek.signals.masked_pursuit import SAMPLE, MaskedPursuit
 from hideseek.seek.signals.patches import cut
 from hideseek.seek.systems.byte_prior import prior_of
 from hideseek.seek.systems.cut_candidates import LargeImages, row_guesses
-from hideseek.seek.systems.row_under_mask import MOST_PRIVATE, ExactSet, RowUnderMask, exact_bytes
-from hideseek.seek.systems.unmasked_rows import UnmaskedRow, decoded_row, subtracted
+from hideseek.seek.systems.row_under_mask import MOST_PRIVATE, RowUnderMask, exact_bytes, told_weights
+from hideseek.seek.systems.unmasked_rows import UnmaskedRow, unmasked
 from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
 from hideseek.seek.work import attacked, largest
 
@@ -44,8 +44,9 @@ class UnmaskPublic(Attack[EncodedRelease]):
     which no mask changes, find one image; then cross terms and the signs that it tells find the next
     (`masked_pursuit`, `masked_beam`), in N steps each. Labels sum to the weight of the private images, and these are
     bytes, so the exact weights of public images follow from neighbouring pixels and confirm the set (`signed_pairs`,
-    `exact_sets`). What they leave is λ₁b₁ + λ₂b₂, under a sign that is known or not, and is decoded (`byte_decoding`).
-    Where nothing is exact, the signs of the public part, corrected by neighbours, leave the private mixture.
+    `exact_sets`); where labels are rounded, drawn or withheld, the row itself tells all weights. What public images
+    leave is λ₁b₁ + λ₂b₂, under a sign that is known or not, and is decoded (`byte_decoding`). Where nothing is exact,
+    the signs of the public part, corrected by neighbours, leave the private mixture.
     """
 
     sees: ClassVar = EncodedRelease
@@ -53,7 +54,7 @@ class UnmaskPublic(Attack[EncodedRelease]):
     source: ClassVar = "hideseek"
 
     exact: bool = True
-    """Look for exact weights and decode bytes; for images that come in bytes, with exact labels."""
+    """Look for exact weights and decode bytes; for images that come in bytes, in rows of float32."""
     guesses: int = 6
     """Sets of public images that are kept for every row, the likeliest."""
     tests: int = 10_000
@@ -84,13 +85,16 @@ class UnmaskPublic(Attack[EncodedRelease]):
         exact = self.exact and exact_bytes(release)
         answers: list[UnmaskedRow] = []
         for part in track(torch.arange(len(pixels)).split(BLOCK), "unmasking rows"):
-            guessed = row_guesses(pursuit, large, pixels[part], count, self.guesses, self.tests)
-            for row, label, (guess, number, which) in zip(pixels[part], labels[part], guessed, strict=True):
-                told = label[label > 0].numpy()
-                under = RowUnderMask(row, told, private, *constants(release.encoded), guess.pursuit.public)
-                found = guess.of_row(number, under, chance, exact=exact)
-                answer = decoded_row(under, found, prior) if isinstance(found, ExactSet) else subtracted(under, found)
-                answers.append(answer if which is None else answer.named(which))
+            for guess, some, which in row_guesses(pursuit, large, pixels[part], count, self.guesses, self.tests):
+                rows = [
+                    RowUnderMask(
+                        row, told_weights(release, label), private, *constants(release.encoded), guess.pursuit.public
+                    )
+                    for row, label in zip(pixels[part][some], labels[part][some], strict=True)
+                ]
+                for under, found in zip(rows, guess.of_rows(rows, chance, exact=exact), strict=True):
+                    answer = unmasked(under, found, prior)
+                    answers.append(answer if which is None else answer.named(which))
         about = torch.arange(len(pixels))
         sure = torch.tensor([answer.sure for answer in answers])
         places = torch.stack([answer.found.places[0] for answer in answers])
@@ -115,6 +119,7 @@ class UnmaskPublic(Attack[EncodedRelease]):
             ),
             {
                 "rows": len(pixels),
+                "rows are exact sums": float(exact),
                 "public images confirmed": float(np.mean([answer.confirmed for answer in answers])),
                 "confirmed": float(sure.float().mean()),
             },

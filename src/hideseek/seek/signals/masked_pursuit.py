@@ -56,7 +56,8 @@ class MaskedPursuit:
         self.public = public
         self._squares = Candidates(public, lambda pixels: _each(self.squares, pixels.square() - self.typical))
         self._plain = Candidates(public, lambda pixels: _each(self.plain, pixels))
-        self._pixels = Candidates(public, lambda pixels: pixels.flatten(1))
+        self.pixels = Candidates(public, lambda pixels: pixels.flatten(1))
+        self.changes = Candidates(public, _changes)
 
     def first(self, rows: Pixels, count: int) -> tuple[Float[Tensor, "n m"], Int[Tensor, "n m"]]:
         """Rank public images where nothing is known yet: by squares."""
@@ -78,7 +79,7 @@ class MaskedPursuit:
         pooled = functional.avg_pool2d(weights, 3, 1, 1)
         statistics = (
             (self._squares, weights * residual, weights),
-            (self._pixels, 2 * self.squares.transposed(weights * residual) * known, 4 * known.square() * pooled),
+            (self.pixels, 2 * self.squares.transposed(weights * residual) * known, 4 * known.square() * pooled),
             (self._plain, rest_weights * rest, rest_weights),
         )
         best = BestCandidates(len(rows), min(count, len(self.public)), rows.device)
@@ -134,6 +135,13 @@ def _shape(residual: Pixels, typical: Pixels) -> Pixels:
 
 def _whitening(images: Pixels) -> Whitening:
     return Whitening.of(Samples(images, torch.empty(len(images), 0)))
+
+
+def _changes(images: Pixels) -> Float[Tensor, "n 1"]:
+    """Give the root of the sum of squares of all differences of neighbours."""
+    across, down = images[..., 1:] - images[..., :-1], images[..., 1:, :] - images[..., :-1, :]
+    total = sum(each.square().flatten(1).sum(1, keepdim=True) for each in (across, down))
+    return torch.as_tensor(total).clamp_min(TINY).sqrt()
 
 
 def _each(white: Whitening, images: Pixels) -> Float[Tensor, "n pixels"]:

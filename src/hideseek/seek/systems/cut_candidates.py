@@ -62,14 +62,17 @@ class LargeImages:
 
 def row_guesses(
     pursuit: MaskedPursuit, large: LargeImages | None, rows: Pixels, count: int, width: int, tests: int
-) -> Iterator[tuple[MaskedGuesses, int, Int[Tensor, " m"] | None]]:
-    """Search rows; of larger images, each row has candidates of its own, with the numbers of their images."""
+) -> Iterator[tuple[MaskedGuesses, slice, Int[Tensor, " m"] | None]]:
+    """Search rows, all together; of larger images, each row has candidates of its own.
+
+    Gives guesses with the rows that they are of, and the numbers of the candidates' images.
+    """
     if large is None:
-        together = MaskedGuesses.of(pursuit, rows, count, width, tests)
-        yield from ((together, number, None) for number in range(len(rows)))
+        yield MaskedGuesses.of(pursuit, rows, count, width, tests), slice(None), None
         return
     for number, (patches, which) in enumerate(large.candidates(pursuit, rows, count)):
-        yield MaskedGuesses.of(pursuit.over(patches), rows[number : number + 1], count, width, tests), 0, which
+        one = slice(number, number + 1)
+        yield MaskedGuesses.of(pursuit.over(patches), rows[one], count, width, tests), one, which
 
 
 def _rest(pursuit: MaskedPursuit, row: Pixels, count: int) -> Pixels:

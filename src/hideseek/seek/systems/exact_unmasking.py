@@ -14,7 +14,7 @@ from hideseek.seek.systems.exact_sets import exact_set
 from hideseek.seek.systems.pair_votes import BIN, Array
 from hideseek.seek.systems.robust_weights import RobustFit, robust_weights
 from hideseek.seek.systems.row_under_mask import ExactSet, Floats, RowUnderMask
-from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, exact_pair, support
+from hideseek.seek.systems.signed_pairs import SURE, SignedPairs, exact_pair, exact_weight, support
 
 BLOCK = 256  # candidates whose pixels are in memory
 
@@ -35,10 +35,15 @@ class FittedSet:
 
 
 def exact_single(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> ExactSet | None:
-    """Find the one public image, whose weight is known."""
-    pairs, weights = under.pairs(), np.array([under.mass])
+    """Find the one public image; its weight is known, or neighbours vote for it."""
+    pairs, mass, table = under.pairs(), under.mass, np.zeros(int(1 / BIN) + 2, np.uint8)
     for place, image in zip(places.tolist(), _each(under, places), strict=True):
-        found = ExactSet([place], weights, support(pairs, pairs.of(image)[None], weights))
+        one = pairs.of(image)
+        if mass is None:
+            exact = exact_weight(pairs, one, table)
+            found = ExactSet([place], np.array([exact.weight]), exact.support)
+        else:
+            found = ExactSet([place], np.array([mass]), support(pairs, one[None], np.array([mass])))
         if under.confirmed(found):
             return found
     return None
@@ -47,8 +52,9 @@ def exact_single(under: RowUnderMask, places: Int[Tensor, " candidates"]) -> Exa
 def exact_two(
     under: RowUnderMask, first: Int[Tensor, " candidates"], second: Int[Tensor, " candidates"]
 ) -> ExactSet | None:
-    """Find two public images among likely pairs, the likeliest first."""
+    """Find two public images, whose weights have a known sum, among likely pairs, the likeliest first."""
     pairs, mass, table = under.pairs(), under.mass, np.zeros(int(1 / BIN) + 2, np.uint8)
+    assert mass is not None  # noqa: S101 (the caller has looked)
     ones = {place: pairs.of(under.images([place])[0]) for place in first.unique().tolist()}
     for place, other, image in zip(first.tolist(), second.tolist(), _each(under, second), strict=True):
         one, two = ones[place], pairs.of(image)
@@ -61,7 +67,7 @@ def exact_two(
 
 
 def exact_several(under: RowUnderMask, fits: Sequence[FittedSet], chance: Randomness) -> ExactSet | None:
-    """Find exact weights of three or more public images, near those of some guess."""
+    """Find exact weights of public images, near those of some guess."""
     for each in fits:
         exact, sure = exact_set(each.pairs, each.differences, each.fit, under.mass, chance)
         found = ExactSet(each.places, exact, sure)
@@ -75,7 +81,7 @@ def fitted_sets(under: RowUnderMask, guesses: Found) -> list[FittedSet]:
     pairs, fits = under.pairs(), list[FittedSet]()
     for places, weights in zip(guesses.places.tolist(), guesses.weights.double(), strict=True):
         differences = np.stack([pairs.of(image) for image in under.images(places)])
-        start = (weights * (under.mass / weights.sum())).numpy()
+        start = (weights if under.mass is None else weights * (under.mass / weights.sum())).numpy()
         fits.append(FittedSet(places, pairs, differences, robust_weights(pairs, differences, start, under.mass)))
     return sorted(fits, key=lambda each: each.fit.scale)
 

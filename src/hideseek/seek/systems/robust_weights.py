@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hideseek.chance.compiled import compiled
+from hideseek.seek.systems.free_weights import completed, reduced
 from hideseek.seek.systems.pair_votes import Array
 from hideseek.seek.systems.signed_pairs import SignedPairs
 
 SCALES = (1.0,) * 8 + (0.5,) * 8  # of the median error, at each step
+FLAT = 0.01  # in a row's units, about half a byte: errors that are smaller are as good
 _RIDGE = 1e-9
 _TINY = 1e-12
 
@@ -28,27 +31,55 @@ class RobustFit:
 
     @property
     def scale(self) -> float:
-        """Give the median error: small where all images are right."""
-        return float(np.median(np.abs(self.errors)))
+        """Give the geometric mean of errors, small ones counting alike: less where all images are right."""
+        return float(np.exp(np.log(np.abs(self.errors) + FLAT).mean()))
 
 
 def robust_weights(
-    pairs: SignedPairs, differences: Array, guess: Array, mass: float, scales: Sequence[float] = SCALES
+    pairs: SignedPairs, differences: Array, guess: Array, mass: float | None, scales: Sequence[float] = SCALES
 ) -> RobustFit:
-    """Fit the weights of images, j × pairs, which sum to `mass`, from a guess on."""
+    """Fit the weights of images, j × pairs, which sum to `mass` if that is known, from a guess on."""
     near, far = pairs.one - pairs.two, pairs.one + pairs.two
-    reduced = differences[:-1] - differences[-1:]
-    weights = guess
-    for scale in scales:
-        _, errors = _signed(near, far, weights @ differences)
-        width = scale * np.median(np.abs(errors)) + _TINY
-        trust = (1 / (1 + (errors / width) ** 2)) ** (1 if scale == 1 else 2)
-        weighted = reduced * trust
-        gram = weighted @ reduced.T
-        gram[np.diag_indices_from(gram)] += _RIDGE
-        moved = weights[:-1] + np.linalg.solve(gram, weighted @ errors)
-        weights = np.append(moved, mass - moved.sum())
+    changes = reduced(differences, mass).T
+    base = np.zeros_like(near) if mass is None else mass * differences[-1]
+    free = _stepped(near, far, np.ascontiguousarray(changes), base, guess[: changes.shape[1]], np.array(scales))
+    weights = completed(free, mass)
     return RobustFit(weights, *_signed(near, far, weights @ differences))
+
+
+@compiled(fastmath=True)
+def _stepped(  # pragma: no cover (compiled)
+    near: Array, far: Array, changes: Array, base: Array, guess: Array, scales: Array
+) -> Array:
+    """Take a step of weighted least squares for every scale: pairs × free weights are given, and what is fixed."""
+    count, unknown = changes.shape
+    weights, errors, sizes = guess.copy(), np.empty(count), np.empty(count)
+    for scale in scales:
+        for i in range(count):
+            wanted = base[i]
+            for j in range(unknown):
+                wanted += weights[j] * changes[i, j]
+            one, two = abs(near[i]) - abs(wanted), far[i] - abs(wanted)
+            error = one if abs(one) < abs(two) else two
+            errors[i] = error if wanted >= 0 else -error
+            sizes[i] = abs(error)
+        width = scale * np.median(sizes) + _TINY
+        gram, right = np.zeros((unknown, unknown)), np.zeros(unknown)
+        for i in range(count):
+            trust = 1 / (1 + (errors[i] / width) ** 2)
+            if scale != 1:
+                trust *= trust
+            for j in range(unknown):
+                weighted = trust * changes[i, j]
+                right[j] += weighted * errors[i]
+                for other in range(j + 1):
+                    gram[j, other] += weighted * changes[i, other]
+        for j in range(unknown):
+            gram[j, j] += _RIDGE
+            for other in range(j):
+                gram[other, j] = gram[j, other]
+        weights += np.linalg.solve(gram, right)
+    return weights
 
 
 def _signed(near: Array, far: Array, wanted: Array) -> tuple[Array, Array]:

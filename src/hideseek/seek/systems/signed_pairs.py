@@ -18,7 +18,7 @@ from hideseek.seek.systems.pair_votes import BIN, Array, Integers, count_exact, 
 
 NEAR = 4 * 2.0**-24  # of the largest value of a row: how far sums in float32 are off
 SURE = 12  # pairs that are explained exactly: of a billion wrong weights one has as many
-PEAK = 6  # votes in one bin, of a sample of pairs, for a weight to be looked at
+PEAK, FEW = 6, 5  # votes in one bin, of a sample of pairs or of all, for a weight to be looked at
 SAMPLE = 1500  # pairs that vote
 CLEAR = 3.5  # bytes that an image must change by to be confirmed: of flat images, others explain as much
 _STRIDE = 7919  # a prime: the first pairs are a sample of all
@@ -91,6 +91,22 @@ def exact_pair(pairs: SignedPairs, one: Array, two: Array, mass: float, table: N
         weight = fitted(*arguments, weight, reach, pairs.near)
         reach = 0.0
     return ExactPair(weight, support(pairs, np.stack([one, two]), np.array([weight, mass - weight])))
+
+
+def exact_weight(pairs: SignedPairs, one: Array, table: NDArray[np.uint8]) -> ExactPair:
+    """Find the weight of a single image where nothing tells it: it is found beside an image that has none.
+
+    All pairs vote, since few are flat in all private images, and fewer votes are looked at.
+    """
+    nothing = np.zeros_like(one)
+    arguments = (pairs.one, pairs.two, pairs.channel, pairs.steps, one, nothing, 1.0)
+    place, votes = vote(*arguments, table, len(one))
+    if votes < FEW:
+        return ExactPair(0.0, 0)
+    weight = fitted(*arguments, (place + 0.5) * BIN, 1.5 * BIN, pairs.near)
+    for _ in range(_ROUNDS - 1):
+        weight = fitted(*arguments, weight, 0.0, pairs.near)
+    return ExactPair(weight, support(pairs, one[None], np.array([weight])))
 
 
 def support(pairs: SignedPairs, differences: Array, weights: Array) -> int:

@@ -56,7 +56,7 @@ def _basins(row: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def smooth_work(task: Task) -> float:
-    """Count the spectrum, basins and their energies, the annealing, and sweeps over pixels, a quarter of which are turned."""
+    """Count the spectrum, basins and their energies, the annealing, and sweeps over pixels."""
     basins = TYPICAL * task.pixels
     annealing = RESTARTS * SWEEPS * basins * (LOOKUP / 10 + 0.3 * basins)
     each = task.pixels * LOOKUP + 8.0 * task.pixels**2 + annealing

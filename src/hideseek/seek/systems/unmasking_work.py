@@ -7,10 +7,11 @@ from hideseek.seek.signals.masked_beam import CHILDREN, STEPS
 from hideseek.seek.signals.matched_filter import KEPT
 from hideseek.seek.systems.byte_prior import IMAGES
 from hideseek.seek.systems.cut_candidates import CANDIDATES as PATCHES
-from hideseek.seek.systems.exact_sets import JUDGES, TRIES
+from hideseek.seek.systems.exact_sets import DRAWN_FROM, TRIES
 from hideseek.seek.systems.masked_guesses import SETS, SINGLES
 from hideseek.seek.systems.set_repair import CANDIDATES, SCREENED, SCREENING
 from hideseek.seek.systems.signed_pairs import SAMPLE
+from hideseek.seek.systems.weight_lines import VOTERS
 from hideseek.seek.work import CALL, LOOKUP, TOUCH
 
 BLOCK = 32  # rows that are searched together
@@ -40,7 +41,7 @@ def a_row(task: Task, guesses: int, tests: int, private: int, *, exact: bool) ->
         return a_row(_among_few(task, count), guesses, tests, private, exact=exact) + (
             count * task.public * 10.0 * TOUCH * task.public_pixels
         )
-    repair = _repair(task, count) if count > 2 else 0.0
+    repair = _repair(task, count) if count > 1 else 0.0
     return search + fits + repair + CALLS * CALL + (_exact(task, count, tests) if exact else 0.0)
 
 
@@ -50,7 +51,7 @@ def _among_few(task: Task, count: int) -> Task:
 
 def _repair(task: Task, count: int) -> float:
     """Count the search for what fits in the place of every image, and fits of all that may, about twice a row."""
-    search = 2 * 2 * MAPS * count * task.public * task.pixels
+    search = task.public * task.pixels * (count + PASSES * TOUCH / BLOCK)
     numbers = min(SCREENED, 2 * task.pixels)
     return 2 * (search + count * CANDIDATES * len(SCREENING) * ((count + 4) * 4 * numbers * TOUCH + 10 * CALL))
 
@@ -59,7 +60,8 @@ def _exact(task: Task, count: int, tests: int) -> float:
     """Count tests by exact weights, and decoding."""
     pairs = 2 * task.pixels
     if count > 2:
-        return SETS * 2 * TRIES * JUDGES / 4 * LOOKUP
+        lines = len(DRAWN_FROM) * TRIES[min(count, len(TRIES)) - 1]
+        return SETS * lines * VOTERS * count * LOOKUP / 2 + task.pixels * DECODING * LOOKUP
     votes = 6 * min(SAMPLE, pairs) * LOOKUP if count == 2 else 4 * pairs * TOUCH
     each = votes + pairs * 4 * TOUCH + 4 * CALL
     tested = TESTED * min(tests if count == 2 else SINGLES, task.public)
