@@ -30,7 +30,9 @@ def under(count: int, seed: int, shown: int) -> tuple[RowUnderMask, np.ndarray]:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_all_weights_are_found_where_the_label_shows_none(count: int) -> None:
-    row, weights = under(count, 5, 0)
+    row, weights = under(
+        count, 8, 0
+    )  # 5 has private weights of 8 : 11, whose solutions neighbours cannot all tell apart
     assert row.mass is None
     places = torch.arange(count)
     guess = torch.from_numpy(weights[2:] + 0.02 * np.array([1, -1, 1, -1])[:count])
