@@ -51,8 +51,8 @@ def unambiguous(decoded: DecodedRow) -> bool:
     """Tell whether pixels have about one solution, and those that chance adds.
 
     Where weights are nearly in the ratio of small integers, n₁λ₁ = n₂λ₂, whole regions may be shifted by (n₁, −n₂), and
-    neighbours agree on what is wrong: belief is no proof then. Without such rows, no image of 1,870 rows (k = 3 and 8,
-    CIFAR-10's first thousand) was wrong that was sure: less than 0.2 %, with a confidence of 95 %.
+    neighbours agree on what is wrong: belief is no proof then. The limit was set on 1,870 rows (k = 3 and 8, CIFAR-10's
+    first thousand), so that no sure image of these is wrong.
     """
     expected = -math.log1p(-decoded.by_chance)
     return decoded.solutions < ONE + 2 * expected  # sums are denser in their middle
