@@ -23,6 +23,7 @@ from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbour
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
+from hideseek.seek.systems.row_signs import with_signs
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
     RowImages,
@@ -128,7 +129,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
         images = signed(problem, resumed(problem, images, self.steps), release, like)
         if public:
-            images = with_neighbours(problem, images, NEIGHBOURS)
+            images = with_signs(problem, images, NEIGHBOURS)
         remarks |= {
             "rows changed, by images": changes,
             "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),

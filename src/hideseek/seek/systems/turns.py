@@ -8,12 +8,13 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.balanced_pairs import balanced, chosen
+from hideseek.seek.systems.balanced_pairs import SIGNED, balanced, chosen
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.pair_scores import pair_scores
-from hideseek.seek.systems.phase_retrieval import LAST_ERROR, PhaseProblem, annealed, em_step
+from hideseek.seek.systems.phase_retrieval import LAST_ERROR, PhaseProblem, annealed, em_step, log_likelihood
 from hideseek.seek.systems.round_assignment import assigned
+from hideseek.seek.systems.signed_pair_scores import signed_pair_scores
 from hideseek.seek.systems.slot_weights import fitted_weights
 from hideseek.seek.systems.spectral_start import spectral_start
 from hideseek.seek.systems.white_squares import WhiteSquares
@@ -22,6 +23,7 @@ DOUBTED = 0.3  # of the variance of images, that is in doubt when rows have chan
 FOLDS = 4  # of rounds, each compared with the squares that the others give
 SETTLED = 0.01  # of rows change
 UNSURE = 0.5  # below which an image is taken to be unknown
+SIGNED_TURNS = 1  # of signs and scores, each with better pairs
 TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
 
 
@@ -99,14 +101,24 @@ def solve_images(problem: PhaseProblem, steps: int, chance: Randomness) -> Float
     return annealed(problem, spectral_start(problem, chance), steps)
 
 
+def upright(problem: PhaseProblem, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+    """Give images or their negatives, whichever fits the mean of unknown images better."""
+    return max((images, -images), key=lambda each: log_likelihood(problem, each))
+
+
 def reassigned(
     squares: WhiteSquares, problem: PhaseProblem, images: Float[Tensor, "n c h w"], slots: RowSlots, rows: RowImages
 ) -> RowImages:
     """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
     variance = problem.spectrum.variance
+    images = upright(problem, images)
     if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
         found = pair_scores(squares, images, variance, slots)
-        return RowImages(*chosen(found, balanced(found, slots)))
+        chances = balanced(found, slots)
+        for _ in range(SIGNED_TURNS):
+            found = signed_pair_scores(problem, images, slots, found, chances)
+            chances = balanced(found, slots, SIGNED)
+        return RowImages(*chosen(found, chances))
     weights = fitted_weights(problem.magnitudes, images, slots, rows.sources, rows.weights)
     scores = squares.scores(images, variance, replace(slots, weights=weights), rows.sources)
     sources = assigned(scores, slots)
