@@ -23,7 +23,7 @@ from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbour
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
-from hideseek.seek.systems.row_signs import with_signs
+from hideseek.seek.systems.signed_solve import with_signs
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
     RowImages,
@@ -32,12 +32,15 @@ from hideseek.seek.systems.turns import (
     reassigned,
     resumed,
     solve_images,
+    upright,
 )
 from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.seek.work import TOUCH, largest
 
 FEW_ROUNDS = 2  # in which every image must be, at least
 ANEW = 4  # turns in which images are solved for from the beginning
+UNSETTLED = 0.15  # of rows change their images: images are solved for from the beginning again
+SIGNED_STEPS, LAST_STEPS = 2, 4  # in which all pixels of a row tell its signs, in a turn and in the end
 SETTLED = 0.02  # of rows change their images: the attack is done
 CLASSES = 10  # that work is counted for
 SURE = 0.9  # from which an image of a row counts as sure
@@ -113,23 +116,27 @@ class LinkAndSolve(Attack[EncodedRelease]):
         rows, changes = first_rows(squares, centres, slots, self.turns)
         remarks["rows changed, by squares"] = [round(change, 4) for change in changes]
         spectrum, like = spectrum_for(release)
-        changes = []
+        changes, changed = [], 1.0
         images = torch.empty(0)
         for turn in range(self.turns):
             problem = problem_of(magnitudes, rows, slots, public, spectrum)
-            if turn < ANEW:
+            if turn < ANEW and (not public or changed >= UNSETTLED):
                 images = solve_images(problem, self.steps, chance)
-            else:
+            elif not public:
                 images = resumed(problem, images, self.steps // 2)
+            if public:
+                images = with_signs(problem, upright(problem, images), SIGNED_STEPS)
             after = reassigned(squares, problem, images, slots, rows)
-            changes.append(round(after.changed(rows), 4))
+            changed = after.changed(rows)
+            changes.append(round(changed, 4))
             rows = after
-            if changes[-1] < SETTLED:
+            if changed < SETTLED:
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
-        images = signed(problem, resumed(problem, images, self.steps), release, like)
         if public:
-            images = with_signs(problem, images, NEIGHBOURS)
+            images = with_signs(problem, images, LAST_STEPS)
+        else:
+            images = signed(problem, resumed(problem, images, self.steps), release, like)
         remarks |= {
             "rows changed, by images": changes,
             "images of rows that are sure": round(float((rows.sure >= SURE).float().mean()), 4),

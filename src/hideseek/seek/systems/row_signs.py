@@ -4,11 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hideseek.progress import track
 from hideseek.records import Task
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
-from hideseek.seek.systems.mixture_solve import solve_work, solved
-from hideseek.seek.systems.phase_retrieval import SURE_ERROR, PhaseProblem
 from hideseek.seek.work import CALL, TOUCH
 
 STEPS = 10
@@ -60,28 +57,11 @@ def _expected(
         saying = torch.lerp(saying, (1 / doubt - sharp).clamp(least, most), taken)
         heard = said / saying
         gain = power * saying / (1 + power * saying)
-        kept = basis.rows.T @ (gain * basis.spectrum(heard - mean)) @ basis.columns
-        smooth = mean + (basis.colours @ kept.flatten(2)).view_as(kept)
+        smooth = mean + basis.images(gain * basis.spectrum(heard - mean))
         sure = saying / gain.mean((1, 2, 3), keepdim=True)
         sharp = (sure - saying).clamp(least, most)
         told = (sure * smooth - saying * heard) / sharp
     return magnitudes * torch.tanh(magnitudes * told * sharp)
-
-
-def with_signs(problem: PhaseProblem, images: Float[Tensor, "n c h w"], steps: int) -> Float[Tensor, "n c h w"]:
-    """Improve images by expected rows; it needs images with their right sign, from `refined`."""
-    mixtures, doubt = problem.mixtures, problem.doubt(SURE_ERROR)
-    for _ in track(range(steps), "signs from all pixels"):
-        gathered = torch.zeros_like(images).flatten(1)
-        for some in problem.parts():
-            rest = problem.mass[some, None, None, None] * problem.spectrum.mean
-            if problem.known is not None:
-                rest = rest + problem.known[some]
-            mean = mixtures.some(some).mixed(images.flatten(1)).view_as(problem.magnitudes[some]) + rest
-            signed = expected_rows(problem.magnitudes[some], mean, doubt[some], problem.spectrum) - rest
-            gathered += mixtures.some(some).gathered((signed / doubt[some, None, None, None]).flatten(1))
-        images = solved(mixtures, 1 / doubt, 1.0, gathered)[0].view_as(images)
-    return images
 
 
 def signs_work(task: Task, steps: int = STEPS) -> float:

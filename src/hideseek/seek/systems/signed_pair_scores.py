@@ -12,9 +12,8 @@ from torch import Tensor
 
 from hideseek.progress import track
 from hideseek.records import Task
-from hideseek.seek.signals.matched_filter import inverse_energy
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.image_spectrum import ImageSpectrum
+from hideseek.seek.systems.local_solve import local_weights
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.pair_kernel import pair_distances
 from hideseek.seek.systems.pair_scores import KEPT, PairScores
@@ -22,9 +21,6 @@ from hideseek.seek.systems.phase_retrieval import LAST_ERROR, PhaseProblem
 from hideseek.seek.systems.row_signs import expected_rows, signs_work
 from hideseek.seek.work import TOUCH
 
-WHITE = 0.01  # of the variance of images, added to each frequency: signs are not all right
-WIDTH = 5  # places on a side that local energy is averaged over
-LEAST = 0.1  # of the mean energy, added everywhere
 BLOCK = 1024  # rows
 
 
@@ -41,7 +37,7 @@ def signed_pair_scores(
     label tells only the sum of two weights, they are fitted.
     """
     doubt, flat = problem.doubt(LAST_ERROR), images.flatten(1)
-    white = white_places(images, problem.spectrum).flatten(1).contiguous().numpy()
+    white = problem.spectrum.white(images).flatten(1).contiguous().numpy()
     scores, weights = torch.empty_like(found.scores), found.weights.clone()
     mixtures = Mixtures(
         found.pairs.flatten(1), (found.weights * chances[..., None]).flatten(1).contiguous(), len(images)
@@ -51,9 +47,9 @@ def signed_pair_scores(
         expected = mixtures.some(some).mixed(flat).view(-1, *images.shape[1:])
         rest = slots.rest()[some, None, None, None] * problem.spectrum.mean
         signed = expected_rows(problem.magnitudes[some], expected + rest, doubt[some], problem.spectrum) - rest
-        local = inverse_energy(white_places(signed - expected, problem.spectrum), WIDTH, LEAST)
+        local = local_weights(problem.spectrum.white(signed - expected)).expand_as(signed)
         pair_distances(
-            white_places(signed, problem.spectrum).flatten(1).contiguous().numpy(),
+            problem.spectrum.white(signed).flatten(1).contiguous().numpy(),
             local.flatten(1).contiguous().numpy(),
             white,
             found.pairs[some].numpy(),
@@ -63,12 +59,6 @@ def signed_pair_scores(
         )
     scores = torch.where(found.scores.isfinite(), -scores / 2, -torch.inf)
     return replace(found, scores=scores - scores.amax(1, keepdim=True), weights=weights)
-
-
-def white_places(images: Float[Tensor, "n c h w"], spectrum: ImageSpectrum) -> Float[Tensor, "n c h w"]:
-    """Give images with frequencies divided by what images have of them, in places, in principal colours."""
-    basis, power = spectrum.basis, spectrum.basis.deviations.square()
-    return basis.rows.T @ (basis.spectrum(images) / (power + WHITE * power.mean()).sqrt()) @ basis.columns
 
 
 def signed_pair_work(task: Task) -> float:
