@@ -14,16 +14,16 @@ from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import check_spread, without_phases
 from hideseek.seek.rows.linear_inversion import pixel_range
-from hideseek.seek.rows.phase_retrieval import NEIGHBOURS, REFINING, signed
+from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import spectrum_for
-from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
-from hideseek.seek.systems.signed_solve import with_signs
+from hideseek.seek.systems.signed_pair_scores import signed_pair_work
+from hideseek.seek.systems.signed_solve import signed_work, with_signs
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
     RowImages,
@@ -40,7 +40,7 @@ from hideseek.seek.work import TOUCH, largest
 FEW_ROUNDS = 2  # in which every image must be, at least
 ANEW = 4  # turns in which images are solved for from the beginning
 UNSETTLED = 0.15  # of rows change their images: images are solved for from the beginning again
-SIGNED_STEPS, LAST_STEPS = 2, 4  # in which all pixels of a row tell its signs, in a turn and in the end
+TURN_STEPS = 2  # in a turn in which all pixels of a row tell its signs
 SETTLED = 0.02  # of rows change their images: the attack is done
 CLASSES = 10  # that work is counted for
 SURE = 0.9  # from which an image of a row counts as sure
@@ -125,7 +125,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
             elif not public:
                 images = resumed(problem, images, self.steps // 2)
             if public:
-                images = with_signs(problem, upright(problem, images), SIGNED_STEPS)
+                images = with_signs(problem, upright(problem, images), TURN_STEPS)
             after = reassigned(squares, problem, images, slots, rows)
             changed = after.changed(rows)
             changes.append(round(changed, 4))
@@ -134,7 +134,7 @@ class LinkAndSolve(Attack[EncodedRelease]):
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
         if public:
-            images = with_signs(problem, images, LAST_STEPS)
+            images = with_signs(problem, images, SIGNED_STEPS)
         else:
             images = signed(problem, resumed(problem, images, self.steps), release, like)
         remarks |= {
@@ -164,7 +164,10 @@ class LinkAndSolve(Attack[EncodedRelease]):
         found = classes * clusters_work(2 * task.items / classes, task.images / classes, task.pixels)
         first = self.turns * (assignment_work(task, 2) + numbers * task.images)
         turn = start_work(task) + pair_work(task, classes) + assignment_work(task, 2)
-        end = neighbour_work(task, NEIGHBOURS) if task.public else 0.0
+        end = 0.0
+        if task.public:
+            turn += signed_pair_work(task, classes) + signed_work(task, TURN_STEPS)
+            end = signed_work(task, SIGNED_STEPS)
         return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 
     def _steps(self) -> int:

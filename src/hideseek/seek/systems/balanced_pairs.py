@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.pair_scores import PairScores
+from hideseek.seek.systems.best_pairs import PairScores
 
 TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
 SIGNED = 0.3  # of those that have signs

@@ -52,7 +52,7 @@ class ImageSpectrum:
         return self.basis.images(self.basis.spectrum(images) * (power / (power + noise)))
 
     def white(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
-        """Divide frequencies by what images have of them, some white noise being in all; in places, principal colours."""
+        """Divide frequencies by what images have of them, and some white noise; in places, and principal colours."""
         return self.basis.rows.T @ (self.basis.spectrum(images) / self._deviations()) @ self.basis.columns
 
     def coloured(self, white: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:

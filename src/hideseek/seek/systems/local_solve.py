@@ -39,7 +39,7 @@ def locally_solved(
 
     Each image is in many rows and each row has few images, so that the diagonal scales the equations well.
     """
-    answer, squared, (images, channels, _) = torch.empty_like(right), mixtures.squared(), right.shape
+    answer, squared, channels = torch.empty_like(right), mixtures.squared(), right.shape[1]
     for first in range(0, right.shape[2], PLACES):
         some = slice(first, first + PLACES)
         here = weights[:, some].contiguous()

@@ -1,5 +1,7 @@
 """Signs of rows from all of their pixels at once: what is unknown in a row has the spectrum of images."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -66,5 +68,5 @@ def _expected(
 
 def signs_work(task: Task, steps: int = STEPS) -> float:
     """Count the transforms of all rows."""
-    height = max(1.0, task.pixels / max(1, task.channels)) ** 0.5
+    height = math.sqrt(max(1.0, task.pixels / max(1, task.channels)))
     return steps * (float(task.items) * task.pixels * (4 * height + 2 * task.channels + 15 * TOUCH) + 100 * CALL)

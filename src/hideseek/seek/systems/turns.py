@@ -111,7 +111,6 @@ def reassigned(
 ) -> RowImages:
     """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
     variance = problem.spectrum.variance
-    images = upright(problem, images)
     if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
         found = pair_scores(squares, images, variance, slots)
         chances = balanced(found, slots)
