@@ -39,6 +39,7 @@ from hideseek.seek.work import TOUCH, largest
 
 FEW_ROUNDS = 2  # in which every image must be, at least
 ANEW = 4  # turns in which images are solved for from the beginning
+STALLED = 0.7  # of the rows that changed before do so again: more turns are of little use
 UNSETTLED = 0.15  # of rows change their images: images are solved for from the beginning again
 TURN_STEPS = 2  # in a turn in which all pixels of a row tell its signs
 SETTLED = 0.02  # of rows change their images: the attack is done
@@ -120,17 +121,18 @@ class LinkAndSolve(Attack[EncodedRelease]):
         images = torch.empty(0)
         for turn in range(self.turns):
             problem = problem_of(magnitudes, rows, slots, public, spectrum)
-            if turn < ANEW and (not public or changed >= UNSETTLED):
+            settled = bool(public) and changed < UNSETTLED
+            if turn < ANEW and not settled:
                 images = solve_images(problem, self.steps, chance)
             elif not public:
                 images = resumed(problem, images, self.steps // 2)
             if public:
                 images = with_signs(problem, upright(problem, images), TURN_STEPS)
-            after = reassigned(squares, problem, images, slots, rows)
-            changed = after.changed(rows)
+            after = reassigned(squares, problem, images, slots, rows, settled=settled)
+            before, changed = changed, after.changed(rows)
             changes.append(round(changed, 4))
             rows = after
-            if changed < SETTLED:
+            if changed < SETTLED or (settled and changed > STALLED * before):
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
         if public:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hideseek.progress import track
 from hideseek.seek.signals.row_slots import RowSlots
+from hideseek.seek.systems.mixtures import Mixtures
 
 KEPT = 32  # pairs a row
 WIDE = 1 << 12  # pairs at a time
@@ -30,6 +31,10 @@ class PairScores:
         """Begin with no pairs."""
         pairs, scores = torch.zeros(rows, KEPT, 2, dtype=torch.int64), torch.full((rows, KEPT), -torch.inf)
         return cls(pairs, scores, torch.zeros(rows, KEPT, 2))
+
+    def mixtures(self, chances: Float[Tensor, "m kept"], images: int) -> Mixtures:
+        """Give the mean of what each row is mixed of, under these probabilities of its pairs."""
+        return Mixtures(self.pairs.flatten(1), (self.weights * chances[..., None]).flatten(1).contiguous(), images)
 
     def keep(
         self,

@@ -10,11 +10,11 @@ from hideseek.records import Task
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.work import CALL, TOUCH
 
-STEPS = 10
+STEPS = 6
 DAMPED = 0.5  # of a step is taken: undamped steps may go to and fro
 WHITE = 0.05  # of the variance of what is unknown is taken to be white: images that are known are so with errors
 RANGE = 1e5  # by which precisions may differ from that of what is unknown
-BLOCK = 256  # rows worked on together: some numbers for each of their pixels stay in the cache
+BLOCK = 32  # rows worked on together: what there is for each of their pixels stays in the cache
 
 
 def expected_rows(

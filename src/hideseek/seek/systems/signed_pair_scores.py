@@ -26,16 +26,15 @@ def signed_pair_scores(
     problem: PhaseProblem,
     images: Float[Tensor, "n c h w"],
     slots: RowSlots,
-    found: PairScores,
-    chances: Float[Tensor, "m kept"],
+    likely: Mixtures,
 ) -> PairScores:
     """Score all pairs by −½ Σ w (W(E s − λ_i x_i − λ_j x_j))², W making white, w the inverse local energy.
 
-    The signs are expected under the mean of the pairs that were found before, so that no pair explains signs that it
-    chose itself. All is products of matrices, as w is the same for all colours.
+    The signs are expected under the mixture that is likely, the mean of all pairs that may be, so that no pair explains
+    signs that it chose itself. All is products of matrices, as w is the same for all colours.
     """
     white = problem.spectrum.white(images).flatten(2)
-    local, fits, sizes = _expected(problem, images, white, slots, found, chances)
+    local, fits, sizes = _expected(problem, images, white, slots, likely)
     kept = PairScores.none(len(local))
     for block in pair_blocks(slots, "scoring pairs with signs"):
         i, j = block.pairs.T
@@ -50,17 +49,14 @@ def _expected(
     images: Float[Tensor, "n c h w"],
     white: Float[Tensor, "n c places"],
     slots: RowSlots,
-    found: PairScores,
-    chances: Float[Tensor, "m kept"],
+    likely: Mixtures,
 ) -> tuple[Float[Tensor, "m places"], Float[Tensor, "m n"], Float[Tensor, "m n"]]:
     """Give w, ⟨w z, x⟩ and ⟨w, x²⟩ of every row and white image, z the white expected row."""
     doubt, spectrum, flat = problem.doubt(LAST_ERROR), problem.spectrum, images.flatten(1)
-    shares = (found.weights * chances[..., None]).flatten(1).contiguous()
-    mixtures = Mixtures(found.pairs.flatten(1), shares, len(images))
     squares, parts = white.square().sum(1), []
-    for first in track(range(0, len(chances), BLOCK), "signs of rows"):
+    for first in track(range(0, len(problem.magnitudes), BLOCK), "signs of rows"):
         some = slice(first, first + BLOCK)
-        expected = mixtures.some(some).mixed(flat).view(-1, *images.shape[1:])
+        expected = likely.some(some).mixed(flat).view(-1, *images.shape[1:])
         rest = slots.rest()[some, None, None, None] * spectrum.mean
         signed = expected_rows(problem.magnitudes[some], expected + rest, doubt[some], spectrum) - rest
         local = local_weights(spectrum.white(signed - expected))

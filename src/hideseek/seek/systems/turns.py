@@ -23,7 +23,6 @@ DOUBTED = 0.3  # of the variance of images, that is in doubt when rows have chan
 FOLDS = 4  # of rounds, each compared with the squares that the others give
 SETTLED = 0.01  # of rows change
 UNSURE = 0.5  # below which an image is taken to be unknown
-SIGNED_TURNS = 1  # of signs and scores, each with better pairs
 TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
 
 
@@ -107,17 +106,28 @@ def upright(problem: PhaseProblem, images: Float[Tensor, "n c h w"]) -> Float[Te
 
 
 def reassigned(
-    squares: WhiteSquares, problem: PhaseProblem, images: Float[Tensor, "n c h w"], slots: RowSlots, rows: RowImages
+    squares: WhiteSquares,
+    problem: PhaseProblem,
+    images: Float[Tensor, "n c h w"],
+    slots: RowSlots,
+    rows: RowImages,
+    *,
+    settled: bool = False,
 ) -> RowImages:
-    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
+    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others.
+
+    Pairs are scored by the signs that a row is expected to have: with the images it has, where most rows are settled,
+    or else with the pairs that its squares tell.
+    """
     variance = problem.spectrum.variance
     if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
-        found = pair_scores(squares, images, variance, slots)
-        chances = balanced(found, slots)
-        for _ in range(SIGNED_TURNS):
-            found = signed_pair_scores(problem, images, slots, found, chances)
-            chances = balanced(found, slots, SIGNED)
-        return RowImages(*chosen(found, chances))
+        if settled:
+            likely = Mixtures(rows.sources, rows.weights * rows.sure, len(images))
+        else:
+            found = pair_scores(squares, images, variance, slots)
+            likely = found.mixtures(balanced(found, slots), len(images))
+        found = signed_pair_scores(problem, images, slots, likely)
+        return RowImages(*chosen(found, balanced(found, slots, SIGNED)))
     weights = fitted_weights(problem.magnitudes, images, slots, rows.sources, rows.weights)
     scores = squares.scores(images, variance, replace(slots, weights=weights), rows.sources)
     sources = assigned(scores, slots)
