@@ -77,8 +77,10 @@ class LinkAndSolve(Attack[EncodedRelease]):
       into clusters, one for each image. How many there are, the labels of a round tell.
     - In a round, every image is in exactly k rows. An assignment gives each row its images; the label has the weights.
     - Then images are solved for by phase retrieval.
-    - With images, their products tell more of a row than squares do: rows are assigned anew, and images solved for,
-      until neither changes. Where it is in doubt that an image is in a row, it counts as unknown there.
+    - With images, nearly all signs of a row are expected right, since what is unknown in it has the spectrum of images.
+      From then on all is linear: rows are assigned anew, by all pairs of images, and images solved for, each place of a
+      row by what is unknown there, until neither changes. Where it is in doubt that an image is in a row, it counts as
+      unknown there.
 
     Without labels it runs as well, with all images in one class and with weights as they are on average: that is much
     less to go by.
