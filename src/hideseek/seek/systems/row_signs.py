@@ -48,21 +48,21 @@ def _expected(
     usual = 1 / (energies * level)
     least, most = usual / RANGE, usual * RANGE
     power = energies * (power + WHITE * level)
-    told, sharp = mean, usual
+    told, sharp = mean.clone(), usual
+    squares = magnitudes.square().mean((1, 2, 3), keepdim=True)
     said, saying = torch.zeros_like(mean), torch.zeros_like(usual)
     for step in range(steps):
         taken = DAMPED if step else 1.0
-        signed = magnitudes * torch.tanh(magnitudes * told * sharp)
-        doubt = (magnitudes.square() - signed.square()).mean((1, 2, 3), keepdim=True)
-        doubt = doubt.clamp_min(1e-6 * level * energies)
-        said = torch.lerp(said, signed / doubt - sharp * told, taken)
+        pushed = told.mul_(sharp)
+        signed = (magnitudes * pushed).tanh_().mul_(magnitudes)
+        doubt = (squares - signed.square().mean((1, 2, 3), keepdim=True)).clamp_min(1e-6 * level * energies)
+        said.lerp_(signed.div_(doubt).sub_(pushed), taken)
         saying = torch.lerp(saying, (1 / doubt - sharp).clamp(least, most), taken)
-        heard = said / saying
-        gain = power * saying / (1 + power * saying)
-        smooth = mean + basis.images(gain * basis.spectrum(heard - mean))
+        gain = power / (1 / saying + power)
+        smooth = basis.images(basis.spectrum(said / saying - mean).mul_(gain)).add_(mean)
         sure = saying / gain.mean((1, 2, 3), keepdim=True)
         sharp = (sure - saying).clamp(least, most)
-        told = (sure * smooth - saying * heard) / sharp
+        told = smooth.mul_(sure).sub_(said).div_(sharp)
     return magnitudes * torch.tanh(magnitudes * told * sharp)
 
 
