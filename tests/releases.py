@@ -4,9 +4,12 @@ from functools import cache
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hideseek.data import load, normalise
 from hideseek.records import Samples
+from hideseek.seek.systems.image_spectrum import ImageSpectrum
+from hideseek.seek.systems.mixtures import Mixtures
 
 
 @cache
@@ -21,6 +24,17 @@ def photos(kind: str, private: int = 60, public: int = 400) -> tuple[Samples, Sa
         both.shift if len(both.shift) == 1 else both.shift[order[private : private + public]],
         normalisation=both.normalisation,
     )
+
+
+def unknown_rows() -> tuple[Tensor, Tensor, Mixtures, ImageSpectrum]:
+    """Rows of two private photographs at 0.3 and an unknown one at 0.4, the part that is known, its mixtures."""
+    private, public = photos("channel")
+    images, others = private.take(slice(0, 10)).pixels(), public.pixels()[:300]
+    chance = np.random.default_rng(0)
+    sources = torch.from_numpy(np.stack([chance.permutation(10)[:2] for _ in range(300)]))
+    mixtures = Mixtures(sources, torch.full((300, 2), 0.3), 10)
+    known = mixtures.mixed(images.flatten(1)).view(-1, *images.shape[1:])
+    return known + 0.4 * others, known, mixtures, ImageSpectrum.of(public)
 
 
 def noise_like(samples: Samples, seed: int = 0) -> Samples:

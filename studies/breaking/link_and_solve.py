@@ -29,10 +29,12 @@ from hideseek.seek import run
 from hideseek.seek.rows.link_and_solve import LinkAndSolve, Solution
 from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.balanced_pairs import balanced
+from hideseek.seek.systems.balanced_pairs import SIGNED, balanced
 from hideseek.seek.systems.balanced_pairs import chosen as likeliest
 from hideseek.seek.systems.image_spectrum import spectrum_for
 from hideseek.seek.systems.pair_scores import pair_scores
+from hideseek.seek.systems.phase_retrieval import PhaseProblem
+from hideseek.seek.systems.signed_pair_scores import signed_pair_scores
 from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.similarity import correlation, ssim
 
@@ -151,15 +153,21 @@ def images_known(images: str, scheme: InstaHide, count: int, rounds: int, seed: 
     release, secret = hidden(images, scheme, count, rounds, seed)
     slots = RowSlots.of(release)
     order = secret.private.labels.argmax(1).argsort(stable=True)
-    squares = WhiteSquares.of(release.encoded.pixels().abs(), slots.unknown(scheme.images_per_row.public))
-    variance = spectrum_for(release)[0].variance
-    found = pair_scores(squares, secret.private.pixels()[order], variance, slots)
+    magnitudes, unknown = release.encoded.pixels().abs(), slots.unknown(scheme.images_per_row.public)
+    spectrum, known = spectrum_for(release)[0], secret.private.pixels()[order]
     truth = secret.sources.sort(1).values
-    alone = (order[found.pairs[:, 0]].sort(1).values == truth).all(1)
-    together = (order[likeliest(found, balanced(found, slots))[0]].sort(1).values == truth).all(1)
+
+    def right(pairs: Tensor) -> float:
+        return float((order[pairs].sort(1).values == truth).all(1).float().mean())
+
+    squares = pair_scores(WhiteSquares.of(magnitudes, unknown), known, spectrum.variance, slots)
+    chances = balanced(squares, slots)
+    likely = squares.mixtures(chances, len(known))
+    found = signed_pair_scores(PhaseProblem(magnitudes, likely, unknown, slots.rest(), spectrum), known, slots, likely)
     return {
-        "all images of a row right, row by row": float(alone.float().mean()),
-        "all images of a row right": float(together.float().mean()),
+        "all images of a row right, by squares": right(likeliest(squares, chances)[0]),
+        "all images of a row right, row by row": right(found.pairs[:, 0]),
+        "all images of a row right": right(likeliest(found, balanced(found, slots, SIGNED))[0]),
     }
 
 

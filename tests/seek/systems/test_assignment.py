@@ -13,8 +13,9 @@ from hideseek.records.mixing_secret import MixingSecret
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.signals.whitening import Whitening
 from hideseek.seek.systems.balanced_pairs import balanced, chosen
+from hideseek.seek.systems.best_pairs import PairScores
 from hideseek.seek.systems.mixtures import Mixtures
-from hideseek.seek.systems.pair_scores import PairScores, pair_scores
+from hideseek.seek.systems.pair_scores import pair_scores
 from hideseek.seek.systems.round_assignment import assigned, gated
 from hideseek.seek.systems.slot_weights import fitted_weights
 from hideseek.seek.systems.turns import RowImages, folds

@@ -15,16 +15,17 @@ from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import check_spread, without_phases
 from hideseek.seek.rows.linear_inversion import pixel_range
-from hideseek.seek.rows.phase_retrieval import NEIGHBOURS, REFINING, signed
+from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import spectrum_for
 from hideseek.seek.systems.inside_turns import held_alone, inside_work, solved_inside
-from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import PhaseProblem, log_likelihood, retrieval_work
 from hideseek.seek.systems.round_assignment import assignment_work
+from hideseek.seek.systems.signed_pair_scores import signed_pair_work
+from hideseek.seek.systems.signed_solve import signed_work, with_signs
 from hideseek.seek.systems.spectral_start import start_work
 from hideseek.seek.systems.turns import (
     RowImages,
@@ -33,12 +34,16 @@ from hideseek.seek.systems.turns import (
     reassigned,
     resumed,
     solve_images,
+    upright,
 )
 from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.seek.work import TOUCH, largest
 
 FEW_ROUNDS = 2  # in which every image must be, at least
 ANEW = 4  # turns in which images are solved for from the beginning
+STALLED = 0.7  # of the rows that changed before do so again: more turns are of little use
+UNSETTLED = 0.15  # of rows change their images: images are solved for from the beginning again
+TURN_STEPS = 2  # in a turn in which all pixels of a row tell its signs
 SETTLED = 0.02  # of rows change their images: the attack is done
 CLASSES = 5  # that images are expected to have: two to ten are usual
 SURE = 0.9  # from which an image of a row counts as sure
@@ -74,8 +79,10 @@ class LinkAndSolve(Attack[EncodedRelease]):
       into clusters, one for each image. How many there are, the labels of a round tell.
     - In a round, every image is in exactly k rows. An assignment gives each row its images; the label has the weights.
     - Then images are solved for by phase retrieval.
-    - With images, their products tell more of a row than squares do: rows are assigned anew, and images solved for,
-      until neither changes. Where it is in doubt that an image is in a row, it counts as unknown there.
+    - With images, nearly all signs of a row are expected right, since what is unknown in it has the spectrum of images.
+      From then on all is linear: rows are assigned anew, by all pairs of images, and images solved for, each place of a
+      row by what is unknown there, until neither changes. Where it is in doubt that an image is in a row, it counts as
+      unknown there.
 
     Without labels it runs as well, with all images in one class and with weights as they are on average: that is much
     less to go by.
@@ -120,23 +127,28 @@ class LinkAndSolve(Attack[EncodedRelease]):
         rows, changes = first_rows(squares, centres, slots, self.turns)
         remarks["rows changed, by squares"] = [round(change, 4) for change in changes]
         spectrum, like = spectrum_for(release)
-        changes = []
+        changes, changed = [], 1.0
         images = torch.empty(0)
         for turn in range(self.turns):
             problem = problem_of(magnitudes, rows, slots, public, spectrum)
-            if turn < ANEW:
+            settled = bool(public) and changed < UNSETTLED
+            if turn < ANEW and not settled:
                 images = solve_images(problem, self.steps, chance)
-            else:
+            elif not public:
                 images = resumed(problem, images, self.steps // 2)
-            after = reassigned(squares, problem, images, slots, rows)
-            changes.append(round(after.changed(rows), 4))
+            if public:
+                images = with_signs(problem, upright(problem, images), TURN_STEPS)
+            after = reassigned(squares, problem, images, slots, rows, settled=settled)
+            before, changed = changed, after.changed(rows)
+            changes.append(round(changed, 4))
             rows = after
-            if changes[-1] < SETTLED:
+            if changed < SETTLED or (settled and changed > STALLED * before):
                 break
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
-        images = signed(problem, resumed(problem, images, self.steps), release, like)
         if public:
-            images = with_neighbours(problem, images, NEIGHBOURS)
+            images = with_signs(problem, images, SIGNED_STEPS)
+        else:
+            images = signed(problem, resumed(problem, images, self.steps), release, like)
         remarks |= {"rows changed, by images": changes}
         return _solution(release, problem, images, rows, remarks)
 
@@ -174,7 +186,10 @@ class LinkAndSolve(Attack[EncodedRelease]):
         first = self.turns * (assigning + numbers * task.images)
         scoring = 8 * numbers * TOUCH + task.items * float(task.images) * task.pixels
         turn = start_work(task) + pair_work(task, classes) + assigning + scoring
-        end = neighbour_work(task, NEIGHBOURS) if task.public else 0.0
+        end = 0.0
+        if task.public:
+            turn += signed_pair_work(task, classes) + signed_work(task, TURN_STEPS)
+            end = signed_work(task, SIGNED_STEPS)
         return 30 * numbers * TOUCH + found + first + self.turns * turn + retrieval_work(task, self._steps()) + end
 
     def _steps(self) -> int:

@@ -26,7 +26,6 @@ from hideseek.seek.run import check
 from hideseek.seek.systems.image_spectrum import likelier_sign, spectrum_for
 from hideseek.seek.systems.linear_system import mixing_matrix
 from hideseek.seek.systems.mixtures import Mixtures
-from hideseek.seek.systems.neighbour_signs import neighbour_work, with_neighbours
 from hideseek.seek.systems.phase_retrieval import (
     PhaseProblem,
     annealed,
@@ -36,12 +35,13 @@ from hideseek.seek.systems.phase_retrieval import (
     retrieval_work,
 )
 from hideseek.seek.systems.public_parts import PublicParts, public_parts, public_work
+from hideseek.seek.systems.signed_solve import signed_work, with_signs
 from hideseek.seek.systems.spectral_start import spectral_start, start_work
 from hideseek.seek.work import largest
 
 LEAST_STEPS = 10
 REFINING = 6  # steps after the annealing, for either sign
-NEIGHBOURS = 2  # steps in which neighbours tell the signs of what is unknown in rows
+SIGNED_STEPS = 4  # in which all pixels of a row tell its signs
 KNOWN_STEPS = 12  # between two searches of public images
 EXPLAINED = 0.5  # of what is in doubt without public images: with the right ones rows are explained far better
 SMALLEST = 1e-4  # of the variance of images: the doubt of a row whose images are all known
@@ -55,8 +55,9 @@ class PhaseRetrieval(Attack[EncodedRelease]):
     Squares of rows tell products of images at every pixel, whose leading eigenvector is one pixel of all images but for
     a sign; neighbours tell the sign. From there, images and soft signs are found in turn (EM), under an assumed error
     that falls, each step followed by a Wiener filter. u are public images, of the spectrum and mean of images, so that
-    neighbours tell more of their signs in the end. Where the attacker has the very public images, they are found by
-    squares, cross terms and products, and then belong to what is known; that leaves no noise, and takes few rounds.
+    all pixels of a row together tell its signs in the end, and places count by what is left unknown there. Where the
+    attacker has the very public images, they are found by squares, cross terms and products, and then belong to what is
+    known; that leaves no noise, and takes few rounds.
 
     One sign for all is left: the mean of public images decides it, or else how bright photographs are.
     """
@@ -88,7 +89,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         images = annealed(problem, spectral_start(problem, chance), self.steps)
         images = signed(problem, images, release, like)
         if release.scheme.images_per_row.public:
-            images = with_neighbours(problem, images, NEIGHBOURS)
+            images = with_signs(problem, images, SIGNED_STEPS)
         claims: list[Claim] = []
         remarks: dict[str, Any] = {"rows": len(magnitudes), "images": count}
         if self.searches and self._public(release):
@@ -132,7 +133,7 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         """Count the start, the steps, and the searches."""
         work = start_work(task) + retrieval_work(task, self.steps + 2 * REFINING)
         if task.public:
-            work += neighbour_work(task, NEIGHBOURS)
+            work += signed_work(task, SIGNED_STEPS)
         if task.public and not task.public_pixels:
             work += self.searches * public_work(task, max(1, task.images_per_item - 2))
         return work

@@ -63,6 +63,11 @@ class Whitening:
         coloured = (self.colours.T @ images.flatten(2)).view_as(images)  # einsum would leave it out of order
         return self.rows @ coloured @ self.columns.T
 
+    def images(self, spectra: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        """Give the images whose frequencies these are: the inverse of `spectrum`."""
+        placed = self.rows.T @ spectra @ self.columns
+        return (self.colours @ placed.flatten(2)).view_as(placed)
+
     def __call__(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
         """Give white images."""
         return self.rows.T @ (self.spectrum(images) / self.deviations) @ self.columns

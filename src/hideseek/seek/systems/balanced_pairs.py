@@ -5,19 +5,20 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.pair_scores import PairScores
+from hideseek.seek.systems.best_pairs import PairScores
 
 TEMPER = 0.15  # of log-likelihoods: what white squares leave is not quite white
+SIGNED = 0.3  # of those that have signs
 STEPS = 30
 
 
-def balanced(found: PairScores, slots: RowSlots) -> Float[Tensor, "m kept"]:
+def balanced(found: PairScores, slots: RowSlots, temper: float = TEMPER) -> Float[Tensor, "m kept"]:
     """Give the probability of every pair of a row, so that every image is expected in two rows of each round.
 
     p ∝ exp(score + φ_i + φ_j), with φ for every image and round: iterative proportional fitting, the distribution next
     to the likelihoods that keeps the counts.
     """
-    scores = TEMPER * found.scores
+    scores = temper * found.scores
     if not slots.counted:
         return scores.softmax(1)
     images, rows = slots.images, len(scores)

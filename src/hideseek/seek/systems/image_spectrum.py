@@ -14,6 +14,7 @@ from hideseek.seek.signals.whitening import Whitening, cosines
 SAMPLE = 2000  # images that are looked at
 GREY = 0.9  # of the energy of photographs is common to all colours
 BINS = 64  # of a histogram of pixels
+WHITE = 0.01  # of the energy of images: what is made white has frequencies that images have hardly anything of
 TINY = 1e-30  # where rows are blank
 
 
@@ -47,9 +48,20 @@ class ImageSpectrum:
 
     def without_noise(self, images: Float[Tensor, "n c h w"], noise: float) -> Float[Tensor, "n c h w"]:
         """Give the best linear answer to white noise of this variance (Wiener): each frequency by S/(S + noise)."""
-        basis, power = self.basis, self.basis.deviations.square()
-        kept = basis.rows.T @ (basis.spectrum(images) * (power / (power + noise))) @ basis.columns
-        return (basis.colours @ kept.flatten(2)).view_as(images)
+        power = self.basis.deviations.square()
+        return self.basis.images(self.basis.spectrum(images) * (power / (power + noise)))
+
+    def white(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        """Divide frequencies by what images have of them, and some white noise; in places, and principal colours."""
+        return self.basis.rows.T @ (self.basis.spectrum(images) / self._deviations()) @ self.basis.columns
+
+    def coloured(self, white: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        """Give the images that are white so: the inverse of `white`."""
+        return self.basis.images((self.basis.rows @ white @ self.basis.columns.T) * self._deviations())
+
+    def _deviations(self) -> Float[Tensor, "c h w"]:
+        power = self.basis.deviations.square()
+        return (power + WHITE * power.mean()).sqrt()
 
 
 def likelier_sign(images: Float[Tensor, "n c h w"], known: Float[Tensor, "m c h w"]) -> float:

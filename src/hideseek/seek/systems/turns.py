@@ -8,12 +8,13 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.balanced_pairs import balanced, chosen
+from hideseek.seek.systems.balanced_pairs import SIGNED, balanced, chosen
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.pair_scores import pair_scores
-from hideseek.seek.systems.phase_retrieval import LAST_ERROR, PhaseProblem, annealed, em_step
+from hideseek.seek.systems.phase_retrieval import LAST_ERROR, PhaseProblem, annealed, em_step, log_likelihood
 from hideseek.seek.systems.round_assignment import assigned
+from hideseek.seek.systems.signed_pair_scores import signed_pair_scores
 from hideseek.seek.systems.slot_weights import fitted_weights
 from hideseek.seek.systems.spectral_start import spectral_start
 from hideseek.seek.systems.white_squares import WhiteSquares
@@ -99,14 +100,34 @@ def solve_images(problem: PhaseProblem, steps: int, chance: Randomness) -> Float
     return annealed(problem, spectral_start(problem, chance), steps)
 
 
+def upright(problem: PhaseProblem, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+    """Give images or their negatives, whichever fits the mean of unknown images better."""
+    return max((images, -images), key=lambda each: log_likelihood(problem, each))
+
+
 def reassigned(
-    squares: WhiteSquares, problem: PhaseProblem, images: Float[Tensor, "n c h w"], slots: RowSlots, rows: RowImages
+    squares: WhiteSquares,
+    problem: PhaseProblem,
+    images: Float[Tensor, "n c h w"],
+    slots: RowSlots,
+    rows: RowImages,
+    *,
+    settled: bool = False,
 ) -> RowImages:
-    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others."""
+    """Give every row its images anew: two by all pairs of its classes, more one by one, given the others.
+
+    Pairs are scored by the signs that a row is expected to have: with the images it has, where most rows are settled,
+    or else with the pairs that its squares tell.
+    """
     variance = problem.spectrum.variance
     if rows.sources.shape[1] == 2 and bool((slots.classes >= 0).all()):
-        found = pair_scores(squares, images, variance, slots)
-        return RowImages(*chosen(found, balanced(found, slots)))
+        if settled:
+            likely = Mixtures(rows.sources, rows.weights * rows.sure, len(images))
+        else:
+            found = pair_scores(squares, images, variance, slots)
+            likely = found.mixtures(balanced(found, slots), len(images))
+        found = signed_pair_scores(problem, images, slots, likely)
+        return RowImages(*chosen(found, balanced(found, slots, SIGNED)))
     weights = fitted_weights(problem.magnitudes, images, slots, rows.sources, rows.weights)
     scores = squares.scores(images, variance, replace(slots, weights=weights), rows.sources)
     sources = assigned(scores, slots)
