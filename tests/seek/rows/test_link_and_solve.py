@@ -39,8 +39,8 @@ def test_an_outsider_gets_images_back() -> None:
 
 
 def test_an_outsider_gets_images_back_from_rows_of_many_without_labels() -> None:
-    private = normalise(load("faces").take(slice(0, 60)), "channel")
-    release, secret = InstaHide(k=3).hide(private, None, seeded(1), 10)
+    private = normalise(load("faces").take(slice(0, 160)), "channel")
+    release, secret = InstaHide(k=3).hide(private, None, seeded(1), 8)
     encoded = replace(release.encoded, labels=release.encoded.labels[:, :0], classes=())
     assert float(best(replace(release, encoded=encoded), secret, turns=2).median()) > 0.9
 

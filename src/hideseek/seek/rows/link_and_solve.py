@@ -19,7 +19,7 @@ from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
-from hideseek.seek.systems.image_spectrum import spectrum_for
+from hideseek.seek.systems.image_spectrum import known_images, spectrum_for
 from hideseek.seek.systems.inside_turns import held_alone, inside_work, solved_inside
 from hideseek.seek.systems.pair_scores import pair_work
 from hideseek.seek.systems.phase_retrieval import PhaseProblem, log_likelihood, retrieval_work
@@ -156,12 +156,12 @@ class LinkAndSolve(Attack[EncodedRelease]):
         self, release: EncodedRelease, magnitudes: Float[Tensor, "m c h w"], slots: RowSlots, chance: Randomness
     ) -> Solution:
         """Solve rows that hold private images alone."""
-        spectrum, like = spectrum_for(release)
         turns = max(1, self.turns // 2)
-        images, rows, remarks = solved_inside(magnitudes, slots, spectrum, turns, self.steps, chance)
+        images, rows, spectrum, remarks = solved_inside(magnitudes, slots, turns, self.steps, chance)
         found = replace(slots, sizes=torch.tensor([len(images)]))
         problem = problem_of(magnitudes, rows, found, 0, spectrum)
-        return _solution(release, problem, signed(problem, images, release, like), rows, _counted(slots) | remarks)
+        images = signed(problem, images, release, known_images(release))
+        return _solution(release, problem, images, rows, _counted(slots) | remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse rows without a mask, moved images, features, one private image in a row, and too few rows."""

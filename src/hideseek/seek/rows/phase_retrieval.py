@@ -168,9 +168,10 @@ def signed(
         return max(both, key=lambda each: log_likelihood(problem, each))
     limits = pixel_range(release.encoded)
     if limits is not None:
-        beyond = [float((each - each.clamp(*limits)).abs().mean()) for each in both]
-        if beyond[0] != beyond[1]:
-            return both[0] if beyond[0] < beyond[1] else both[1]
+        beyond = [(each - each.clamp(*limits)).abs().flatten(1).mean(1) for each in both]
+        votes = int((beyond[1] - beyond[0]).sign().sum())  # of images: a few wrong ones are far beyond
+        if votes:
+            return both[0] if votes > 0 else both[1]
     if like is not None:
         return both[0] if likelier_sign(both[0], like.pixels()) > 0 else both[1]
     return max(both, key=lambda each: float(each.pow(3).mean()))  # photographs have bright spots, not dark ones

@@ -35,6 +35,13 @@ class ImageSpectrum:
         return cls(basis, pixels.mean(0), variance.expand(pixels.shape[1:]))
 
     @classmethod
+    def of_mixtures(cls, mixtures: Float[Tensor, "m c h w"]) -> Self:
+        """Measure sums of images, each but for a sign and divided by √Σλ²: they have the second moments of images."""
+        variance = mixtures.square().mean((0, 2, 3)).clamp_min(1e-6)[:, None, None]
+        basis = Whitening.of(Samples(mixtures, mixtures.new_empty(len(mixtures), 0)))
+        return cls(basis, torch.zeros(mixtures.shape[1:]), variance.expand(mixtures.shape[1:]))
+
+    @classmethod
     def usual(cls, shape: tuple[int, int, int], energy: float) -> Self:
         """Give that of photographs in general: energy falls as 1/f², and nine tenths of it are grey."""
         channels, height, width = shape

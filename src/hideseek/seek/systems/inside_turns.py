@@ -1,5 +1,7 @@
 """Rows that hold private images alone: signs from smoothness, images from those, rows of images, and signs again."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,7 +10,7 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.records import Task
-from hideseek.seek.signals.row_slots import RowSlots
+from hideseek.seek.signals.row_slots import SPREAD, RowSlots
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.phase_retrieval import PhaseProblem, retrieval_work
@@ -33,18 +35,20 @@ def held_alone(public: int, pixels: int, per_row: int) -> bool:
 def solved_inside(
     magnitudes: Float[Tensor, "m c h w"],
     slots: RowSlots,
-    spectrum: ImageSpectrum,
     turns: int,
     steps: int,
     chance: Randomness,
-) -> tuple[Float[Tensor, "n c h w"], RowImages, dict[str, Any]]:
-    """Find images, and the images and weights of rows, with the stages' own scores.
+) -> tuple[Float[Tensor, "n c h w"], RowImages, ImageSpectrum, dict[str, Any]]:
+    """Find images, the images and weights of rows, and the spectrum of images, with the stages' own scores.
 
-    Labels are not needed: where nothing else is in a row, what is left of it tells which images are right.
+    No label and no image of anyone is needed: where nothing else is in a row, what is left of it tells which images are
+    right, and the images have the spectrum of rows.
     """
     flat, private = magnitudes.flatten(1), slots.classes.shape[1]
-    variance = float(spectrum.variance.mean())
     signed = restored(magnitudes, chance)
+    energy = (1 + SPREAD) / (private + SPREAD)  # Σλ² of a row, as expected where Σλ = 1
+    spectrum = ImageSpectrum.of_mixtures(signed.view_as(magnitudes) / math.sqrt(energy))
+    variance = float(spectrum.variance.mean())
     explained: list[float] = []
     agreeing: list[float] = []
     for _ in range(PASSES):
@@ -56,6 +60,8 @@ def solved_inside(
         for _ in range(turns):
             rows = pursued(flat, images.flatten(1), magnitudes.shape[1:], first, min(private, len(images)))
             explained.append(round(_clear(flat, rows), 4))
+            total = float(rows.weights.sum(1).median().clamp_min(0.1))  # which is 1, so that this is images' scale
+            rows, images = replace(rows, weights=rows.weights / total), total * images
             images = resumed(_problem(magnitudes, rows, spectrum, len(images)), images, steps)
             first = rows.sources.gather(1, rows.weights.argmax(1, keepdim=True))[:, 0]
         signed = flat * rows.signed.sign()
@@ -66,7 +72,7 @@ def solved_inside(
         "signs of images that agree": agreeing,
         "rows explained": explained,
     }
-    return images, RowImages(rows.sources, rows.weights, sure), remarks
+    return images, RowImages(rows.sources, rows.weights, sure), spectrum, remarks
 
 
 def _clear(flat: Float[Tensor, "m pixels"], rows: Explained) -> float:

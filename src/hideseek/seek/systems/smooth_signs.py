@@ -15,6 +15,7 @@ from hideseek.chance import Randomness
 from hideseek.chance.compiled import on_threads
 from hideseek.progress import track
 from hideseek.records import Task
+from hideseek.seek.signals.signed_clusters import whitener, whitening_work
 from hideseek.seek.systems.basin_kernel import restore_rows
 from hideseek.seek.systems.masked_spectrum import masked_spectrum, masked_spectrum_work, precision
 from hideseek.seek.work import LOOKUP
@@ -23,23 +24,34 @@ LARGEST = 4096  # numbers in a row, whose precision fits into 64 MB
 BLUR = 0.5  # pixels, before basins are told apart: single small pixels would divide them
 RESTARTS, SWEEPS = 10, 60  # of the annealing
 BLOCK = 256  # rows at a time
+SHRUNK = 0.3  # of the covariance of rows is taken from their spectrum
 TYPICAL = 1 / 12  # basins for a pixel
 
 
 def restored(magnitudes: Float[Tensor, "m c h w"], chance: Randomness) -> Float[Tensor, "m pixels"]:
     """Give rows with signs, each but for one sign for all of it: the likeliest of a Gaussian field.
 
-    y'Q y is least, Q the inverse of the covariance, which the squares of rows tell, so that no image of anyone is
-    needed. First for whole basins, by annealing, and then for single pixels.
+    y'Q y is least, Q the inverse of the covariance, so that no image of anyone is needed: the squares of rows tell it,
+    and once more, place by place, the rows that were found so.
     """
     shape = magnitudes.shape[1:]
-    inverse = np.ascontiguousarray(precision(masked_spectrum(magnitudes)).numpy(), np.float32)
+    found = _likeliest(magnitudes, precision(masked_spectrum(magnitudes)), chance)
+    white = whitener(found, shape, SHRUNK)
+    return _likeliest(magnitudes, white @ white.T, chance)
+
+
+def _likeliest(
+    magnitudes: Float[Tensor, "m c h w"], inverse: Float[Tensor, "pixels pixels"], chance: Randomness
+) -> Float[Tensor, "m pixels"]:
+    """Find signs of whole basins by annealing, and then of single pixels."""
+    shape = magnitudes.shape[1:]
+    matrix = np.ascontiguousarray(inverse.numpy(), np.float32)
     answer = magnitudes.flatten(1).numpy().copy()
     seeds = chance.integers(1 << 31, len(answer)).numpy()
     for first in track(range(0, len(answer), BLOCK), "signs, row by row"):
         some = slice(first, first + BLOCK)
         labels = np.stack([_basins(row.reshape(shape)) for row in answer[some]])
-        on_threads(restore_rows, len(labels), answer[some], inverse, labels, seeds[some], RESTARTS, SWEEPS)
+        on_threads(restore_rows, len(labels), answer[some], matrix, labels, seeds[some], RESTARTS, SWEEPS)
     return torch.from_numpy(answer)
 
 
@@ -60,4 +72,4 @@ def smooth_work(task: Task) -> float:
     basins = TYPICAL * task.pixels
     annealing = RESTARTS * SWEEPS * basins * (LOOKUP / 10 + 0.3 * basins)
     each = task.pixels * LOOKUP + 8.0 * task.pixels**2 + annealing
-    return masked_spectrum_work(task) + task.items * each
+    return masked_spectrum_work(task) + whitening_work(task.items, task.pixels) + 2 * task.items * each
