@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 import torch
-from breaking.tables import Target
+from breaking.tables import Curve, Plot, Target
 from ledger import Trial
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
@@ -39,6 +39,7 @@ from hideseek.seek.systems.white_squares import WhiteSquares
 from hideseek.similarity import correlation, ssim
 
 FIRST = 20_000  # private image
+XRAYS = 3000  # and the first X-ray
 PUBLIC = 10_000
 SEEDS = (0, 1, 2)
 EVERY = 7  # row of the challenge's measure is looked at
@@ -48,7 +49,21 @@ CASES: dict[str, tuple[str, InstaHide, int, int]] = {  # images, scheme, how man
     "cross, k=6, n=100, T=20": ("cifar10", CROSS, 100, 20),
     "cross, k=6, n=1,000, T=50": ("cifar10", CROSS, 1000, 50),
     "faces, inside, k=4, n=160, T=10": ("faces", InstaHide(k=4), 160, 10),
+    "X-rays, inside, k=4, n=160, T=10": ("pneumoniamnist", InstaHide(k=4), 160, 10),
     "challenge, no labels": ("cifar10", CROSS, 100, 50),
+}
+SETS, ROUNDS, MIXED = (
+    (30, 100, 300, 1000),
+    (5, 10, 20, 50),
+    (3, 4, 6, 8),
+)  # which of how each degrades is measured, one seed
+WITH_FACES = "faces, inside, k={k}, n=160, T={T}"
+SINGLE: dict[str, tuple[str, InstaHide, int, int]] = {
+    **{f"cross, k=6, n={n}, T=50": ("cifar10", CROSS, n, 50) for n in (30, 300)},
+    **{f"cross, k=6, n=100, T={T}": ("cifar10", CROSS, 100, T) for T in (5, 10)},
+    **{WITH_FACES.format(k=4, T=T): ("faces", InstaHide(k=4), 160, T) for T in (2, 5, 20)},
+    **{WITH_FACES.format(k=k, T=10): ("faces", InstaHide(k=k), 160, 10) for k in MIXED if k != 4},
+    "faces, inside, k=4, n=160, T=10, no labels": ("faces", InstaHide(k=4), 160, 10),
 }
 NAME, BOTH = "link-and-solve", "all images of a row right"
 CHALLENGE, SHORTER, LARGER, FACES = (f"links: {name}" for name in list(CASES)[:4])
@@ -65,6 +80,50 @@ TARGETS = (
 )
 
 
+def _case(n: int, rounds: int) -> str:
+    """Name the trials of so many images of CIFAR-10 in so many rounds."""
+    challenge = (n, rounds) == (100, 50)
+    return CHALLENGE if challenge else f"links: cross, k=6, n={n:,}, T={rounds}"
+
+
+PLOTS = (
+    Plot(
+        "links-rounds",
+        "link-and-solve: how often images are used",
+        "rounds",
+        "share",
+        [
+            Curve("100 of CIFAR-10, cross k = 6: SSIM of images", {T: _case(100, T) for T in ROUNDS}, "SSIM"),
+            Curve("the same: all images of a row right", {T: _case(100, T) for T in ROUNDS}, BOTH),
+            Curve(
+                "160 faces, inside k = 4: images at a correlation of 0.9",
+                {T: f"links: {WITH_FACES.format(k=4, T=T)}" for T in (2, 5, 10, 20)},
+                "correlation at 0.9",
+            ),
+        ],
+        logarithmic=True,
+    ),
+    Plot(
+        "links-images",
+        "link-and-solve, cross k = 6, 50 rounds: how many images are private",
+        "private images",
+        "share",
+        [
+            Curve("SSIM of images", {n: _case(n, 50) for n in SETS}, "SSIM"),
+            Curve("all images of a row right", {n: _case(n, 50) for n in SETS}, BOTH),
+        ],
+        logarithmic=True,
+    ),
+    Plot(
+        "links-mixed",
+        "link-and-solve, 160 faces, 10 rounds: how many images are in a row",
+        "k",
+        "share of faces at a correlation of 0.9",
+        [Curve("inside", {k: f"links: {WITH_FACES.format(k=k, T=10)}" for k in MIXED}, "correlation at 0.9")],
+    ),
+)
+
+
 @cache
 def patches() -> Samples:
     """Cut patches, half of them to be mixed in, and half for the attacker."""
@@ -78,6 +137,10 @@ def hidden(images: str, scheme: InstaHide, count: int, rounds: int, seed: int) -
         own = normalise(load("faces?split=test", labelled=False), private.normalisation)
         release, secret = scheme.hide(private, None, seeded(seed), rounds)
         return replace(release, own=own), secret
+    if images == "pneumoniamnist":
+        private = normalise(load(images).take(slice(XRAYS, XRAYS + count)), "channel")
+        release, secret = scheme.hide(private, None, seeded(seed), rounds)
+        return release, secret
     private = normalise(load(images).take(slice(FIRST, FIRST + count)), "channel")
     public = normalise(patches().take(slice(0, PUBLIC)), private.normalisation)
     own = normalise(patches().take(slice(PUBLIC, None)), private.normalisation)
@@ -173,12 +236,12 @@ def images_known(images: str, scheme: InstaHide, count: int, rounds: int, seed: 
 
 def trials(scale: str) -> Iterator[Trial]:
     """Give every case with every seed, and with oracles."""
-    for name, (images, scheme, count, rounds) in CASES.items():
-        for seed in SEEDS if count <= 160 or scale == "paper" else SEEDS[:1]:
+    for name, (images, scheme, count, rounds) in (CASES | SINGLE).items():
+        for seed in SEEDS if (count <= 160 and name in CASES) or scale == "paper" else SEEDS[:1]:
             settings = {"scheme": to_json(scheme), "case": name, "first": FIRST, "public": PUBLIC, "seed": seed}
             run_it = partial(measured, images, scheme, count, rounds, "no labels" not in name, seed)
             yield Trial("link-and-solve", f"links: {name}, seed {seed}", settings, run_it)
-            if scheme is CROSS and count == 100 and "no labels" not in name:
+            if scheme is CROSS and count == 100 and "no labels" not in name and name in CASES:
                 for oracle, how in {"rows known": rows_known, "images known": images_known}.items():
                     told = partial(how, images, scheme, count, rounds, seed)
                     title = f"links: {name}, {oracle}, seed {seed}"
