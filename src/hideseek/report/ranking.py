@@ -27,9 +27,12 @@ def finder(attack: AttackResult, threats: Sequence[Threat]) -> Threat | None:
 
 
 def worst_attack(scheme: SchemeResult) -> AttackResult | None:
-    """Give the attack that did most harm, or where none did, the one that a verdict names; None where none ran."""
+    """Give the attack that did most harm, or where none did, the one that a verdict names; None where none ran.
+
+    Of those that did as much, the one that was given least: what an outsider does is worse news than what others do.
+    """
     if found := [each for each in scheme.attacks if each.outcome in FOUND]:
-        return min(found, key=reading_order)
+        return min(found, key=lambda each: (*reading_order(each), len(each.given)))
     named = [verdict.by for verdict in reversed(scheme.verdicts) if verdict.outcome is Outcome.RESISTED]
     return next((each for name in named for each in scheme.attacks if each.attack == name), None)
 
