@@ -210,7 +210,9 @@ def test_more_of_anything_is_never_less_work(name: str, task: Task) -> None:
     assert work(attack, task) > 0
     changes: list[dict[str, Any]] = [{"own": 2 * task.own}, {"public": 2 * task.public}]
     if not name.startswith("linear"):  # which choose another way of solving where that is less
-        changes += [{"pixels": 2 * task.pixels}, {"images_per_item": task.images_per_item + 1}]
+        changes += [{"pixels": 2 * task.pixels}]
+        if name != "link-and-solve":  # which has another way for rows of three images
+            changes += [{"images_per_item": task.images_per_item + 1}]
         changes += [{"items": 2 * task.items}, {"items": 2 * task.items, "images": 2 * task.images}]
     for change in changes:
         assert work(attack, replace(task, **change)) >= work(attack, task)

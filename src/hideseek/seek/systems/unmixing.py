@@ -57,7 +57,8 @@ def _weights(rows: Float[Tensor, "m pixels"], images: Float[Tensor, "n pixels"],
     from scipy.optimize import nnls
 
     scale = SUM * float(rows.square().sum(1).mean().sqrt())
-    gram = (images @ images.T).double() + scale**2
+    exact = images.double()  # products of float32 may be those of no images
+    gram = exact @ exact.T + scale**2
     products = (rows @ images.T).double() + scale**2
     wide: Int[Tensor, "m wide"] = (
         ((products - scale**2) / images.norm(dim=1).clamp_min(1e-30)).topk(min(3 * k + 4, len(images)), 1).indices
