@@ -103,5 +103,5 @@ def _flows(values: Numbers, there: NDArray[np.bool_], of_class: NDArray[np.int64
 
 
 def assignment_work(rows: int, images: int) -> float:
-    """Count the flows of rounds of twenty rows: a simplex method goes over pairs of a class, a third, a thousand times."""
+    """Count flows of rounds of twenty rows: a simplex method goes over pairs of a class, a third, a thousand times."""
     return 1000.0 * (rows / 20 * CALL + rows * images / 3 * LOOKUP)
