@@ -45,6 +45,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("Broken in 2020", CARLINI),
             ("in 40 rows", CARLINI),
             ("No network is needed", "hideseek, link-and-solve, phase-retrieval; measured"),
+            ("told from the row alone", "hideseek, link-and-solve; measured"),
             ("cryptographic generator", CHALLENGE),
             QUERIES,
             LABELS,
