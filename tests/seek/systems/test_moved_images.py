@@ -106,7 +106,7 @@ def test_an_image_is_found_in_its_row_beside_the_other(masked: bool) -> None:
     target = Target(values, white, masked)
     start = smooth(1, 5).expand(40, -1, -1, -1)
     assert float((target.white(start) * values).sum()) == pytest.approx(
-        float((start * target.back(values)).sum()), rel=1e-3
+        float((start * target.white.transposed(values)).sum()), rel=1e-3
     )
     lost = mixtures.moves.clone()
     lost[:, 0] = SHIFTS.moves(torch.zeros(40, dtype=torch.int64))  # where the first is, is not known any more

@@ -27,10 +27,8 @@ def whitener(
     """
     count, pixels = rows.shape
     basis = Whitening.of(Samples(rows.view(-1, *shape), rows.new_empty(count, 0)))
-    spectrum = basis.spectrum(torch.eye(pixels).view(-1, *shape)).flatten(1)
-    power = basis.deviations.square().flatten()
-    power = power + 1e-3 * power.mean()
-    smooth = ((spectrum * power) @ spectrum.T).double()
+    waves, power = basis.waves(), basis.deviations.square().flatten()
+    smooth = ((waves * (power + 1e-3 * power.mean())) @ waves.T).double()
     share = min(1.0, max(shrunk, SHRUNK * pixels / max(1, count)))
     factor = torch.linalg.cholesky((1 - share) * (rows.T @ rows).double() / max(1, count) + share * smooth)
     white: Tensor = torch.linalg.solve_triangular(factor, torch.eye(pixels, dtype=torch.float64), upper=False)

@@ -68,6 +68,11 @@ class Whitening:
         placed = self.rows.T @ spectra @ self.columns
         return (self.colours @ placed.flatten(2)).view_as(placed)
 
+    def waves(self) -> Float[Tensor, "pixels pixels"]:
+        """Give the frequencies of every pixel by itself: the waves are its columns, and orthonormal."""
+        shape = self.deviations.shape
+        return self.spectrum(torch.eye(shape.numel(), device=self.deviations.device).view(-1, *shape)).flatten(1)
+
     def __call__(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
         """Give white images."""
         return self.rows.T @ (self.spectrum(images) / self.deviations) @ self.columns

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hideseek.records import Task
+from hideseek.seek.systems.conjugate_gradients import descended
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.systems.phase_retrieval import FLOOR
 from hideseek.seek.work import TOUCH
@@ -14,7 +15,6 @@ WIDTH = 5  # places on a side that local energy is averaged over
 LEAST = 0.1  # of the mean energy, added everywhere
 STEPS = 5
 PLACES = 64  # solved for together
-TINY = 1e-30
 
 
 def local_weights(residual: Float[Tensor, "m c h w"]) -> Float[Tensor, "m 1 h w"]:
@@ -53,17 +53,7 @@ def locally_solved(
             return mixtures.gathered(rows.flatten(1)).view_as(vectors) + ridge * vectors
 
         found = start[..., some].contiguous()
-        left = right[..., some] - product(found)
-        scaled = left / diagonal
-        direction, size = scaled, (left * scaled).sum(0)
-        for _ in range(STEPS):
-            image = product(direction)
-            step = size / (direction * image).sum(0).clamp_min(TINY)
-            found, left = found + step * direction, left - step * image
-            scaled = left / diagonal
-            before, size = size, (left * scaled).sum(0)
-            direction = scaled + size / before.clamp_min(TINY) * direction
-        answer[..., some] = found
+        answer[..., some] = descended(product, diagonal, right[..., some] - product(found), found, STEPS)
     return answer
 
 

@@ -1,7 +1,5 @@
 """What the sums in masked rows are like, frequency by frequency, from the rows alone: a mask leaves their squares."""
 
-import math
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -29,17 +27,16 @@ def masked_spectrum(magnitudes: Float[Tensor, "m c h w"]) -> Whitening:
         cosines(height),
         cosines(width),
     )
-    basis = flat.spectrum(torch.eye(len(covariance)).view(-1, channels, height, width)).flatten(1)
-    power = (basis * (covariance @ basis)).sum(0)
+    waves = flat.waves()
+    power = (waves * (covariance @ waves)).sum(0)
     power = power.clamp_min(LEAST * float(power.max()) + 1e-30)
     return Whitening(flat.colours, power.sqrt().view(channels, height, width), flat.rows, flat.columns)
 
 
 def precision(spectrum: Whitening) -> Float[Tensor, "pixels pixels"]:
     """Give the inverse of the covariance that a spectrum is that of."""
-    shape = spectrum.deviations.shape
-    basis = spectrum.spectrum(torch.eye(math.prod(shape)).view(-1, *shape)).flatten(1)
-    return (basis / spectrum.deviations.square().flatten()) @ basis.T
+    waves = spectrum.waves()
+    return (waves / spectrum.deviations.square().flatten()) @ waves.T
 
 
 def masked_spectrum_work(task: Task) -> float:

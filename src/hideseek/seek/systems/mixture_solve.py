@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.records import Task
+from hideseek.seek.systems.conjugate_gradients import descended
 from hideseek.seek.systems.mixtures import Mixtures
 from hideseek.seek.work import DOUBLE, TOUCH
 
@@ -32,19 +33,14 @@ def _descended(
     """Do the same by conjugate gradients, scaled by the diagonal, which also stands for the inverse."""
     diagonal = (mixtures.diagonal(row_weights) + ridge)[:, None]
     answer = torch.empty_like(right)
+
+    def product(vectors: Float[Tensor, "n some"]) -> Float[Tensor, "n some"]:
+        return mixtures.gathered(row_weights[:, None] * mixtures.mixed(vectors)) + ridge * vectors
+
     for first in range(0, right.shape[1], COLUMNS):
         some = slice(first, first + COLUMNS)
-        found, left = torch.zeros_like(right[:, some]), right[:, some].clone()
-        scaled = left / diagonal
-        direction, size = scaled, (left * scaled).sum(0)
-        for _ in range(STEPS):
-            image = mixtures.gathered(row_weights[:, None] * mixtures.mixed(direction)) + ridge * direction
-            step = size / (direction * image).sum(0).clamp_min(1e-30)
-            found, left = found + step * direction, left - step * image
-            scaled = left / diagonal
-            before, size = size, (left * scaled).sum(0)
-            direction = scaled + size / before.clamp_min(1e-30) * direction
-        answer[:, some] = found
+        part = right[:, some].contiguous()
+        answer[:, some] = descended(product, diagonal, part, torch.zeros_like(part), STEPS)
     return answer, float((1 / diagonal).mean())
 
 

@@ -43,12 +43,6 @@ class Target:
         """Give what an image adds beside others, in white space."""
         return self.white((2 * rest + part) * part if self.masked else part)
 
-    def back(self, white: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
-        """Give the adjoint of white space: ⟨W a, b⟩ = ⟨a, W' b⟩."""
-        basis = self.white
-        flat = basis.rows.T @ ((basis.rows @ white @ basis.columns.T) / basis.deviations) @ basis.columns
-        return (basis.colours @ flat.flatten(2)).view_as(flat)
-
 
 def fits(
     target: Target,
@@ -78,7 +72,7 @@ def fits(
         for slot in range(placed.sources.shape[1]):
             rest = torch.stack(parts).sum(0) - parts[slot]
             left = target.left(numbers, rest)
-            back = target.back(left)
+            back = target.white.transposed(left)
             cross = [shifts.spectra(back * rest, turned=way) for way in shifts.ways] if target.masked else []
             alone = [shifts.spectra(back, turned=way) for way in shifts.ways]
             elsewhere = torch.zeros(len(numbers), count, dtype=torch.bool)

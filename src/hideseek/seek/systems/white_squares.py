@@ -147,5 +147,4 @@ def _spectrum(white: Whitening, images: Float[Tensor, "n c h w"]) -> Float[Tenso
 
 def _adjoint(white: Whitening, spectra: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
     """Give the images whose products with others are those of these white spectra with theirs."""
-    placed = white.rows.T @ (spectra / white.deviations) @ white.columns
-    return (white.colours @ placed.flatten(2)).view_as(placed)
+    return white.images(spectra / white.deviations)
