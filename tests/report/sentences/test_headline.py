@@ -1,17 +1,13 @@
 """The verdict in one sentence: each of its cases, by schemes whose verdicts are made from what attacks found."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from hideseek.audit.findings.verdicts import verdicts
 from hideseek.audit.threats import THREATS
 from hideseek.records.result import AttackResult, Harm, Outcome, Result, SchemeResult
 from hideseek.report.sentences import headline
 from report.pieces import attacked, figure
-from report.results import sample
 
 GIVEN = {threat.name: threat.gives for threat in THREATS}
 GALLERY: dict[str, Any] = {
@@ -19,11 +15,6 @@ GALLERY: dict[str, Any] = {
     "harm": Harm.REIDENTIFIED,
     "finding": "{value} are picked of {images}",
 }
-
-
-@pytest.fixture
-def result(tmp_path: Path) -> Result:
-    return sample(tmp_path)
 
 
 def came_to(outcome: Outcome, name: str = "a", threat: str = "outsider") -> AttackResult:
