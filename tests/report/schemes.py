@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hideseek.audit.findings.verdicts import verdicts
-from hideseek.audit.threats import THREATS
-from hideseek.records import Bound, Change, ChangeKind, Effective, Known, Reason, Refusal
+from hideseek.audit.threats import threats_to
+from hideseek.records import Bound, Change, ChangeKind, Effective, EncodedRelease, Known, Reason, Refusal
 from hideseek.records.result import (
     Accuracy,
     Advice,
@@ -39,6 +39,7 @@ UNTRIED = attacked(
     proofs=(),
     seconds=0.0,
 )
+THREATS = threats_to(EncodedRelease)
 GIVEN = {threat.name: threat.gives for threat in THREATS}
 
 

@@ -36,7 +36,20 @@ INFORMED = Threat(
     " differ, and Kerckhoffs' attacker is given the rest; no mask, no noise",
     ("candidates", "made_for", "sources", "weights"),
 )
-THREATS = (OUTSIDER, CANDIDATES, LINKED, INFORMED)
+SERVER = Threat(
+    "server",
+    "also keeps all rounds",
+    "besides, of which round each update is, as a server knows that keeps what clients send",
+    ("candidates", "round_of"),
+)
+STRONGEST = Threat(
+    "strongest",
+    "also knows labels, batch-norm statistics and the mix",
+    "besides, the labels of every update, what batch norm saw of it, and which images are in each encoding, with what"
+    " weights: the strongest attacker of the paper on gradient inversion (Huang et al. 2021); no mask, no noise",
+    ("candidates", "round_of", "labels", "statistics", "sources", "weights"),
+)
+THREATS = (OUTSIDER, CANDIDATES, LINKED, INFORMED, SERVER, STRONGEST)
 
 
 def threats_to(release: type[Release]) -> tuple[Threat, ...]:

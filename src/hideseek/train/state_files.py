@@ -16,12 +16,12 @@ from hideseek.files import check_plain, content, need_memory, new_file, parsed
 FORMAT = 1
 
 
-def write_state(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+def write_state(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any], mode: int = 0o666) -> None:
     """Write tensors and what is to be known about them; the file is replaced whole or not at all."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     described = json.dumps(about, ensure_ascii=False, allow_nan=False)
     head = {"format": str(FORMAT), "about": described, "blake3": _digest(plain, described)}
-    with new_file(path) as file:
+    with new_file(path, mode=mode) as file:
         file.write(save(plain, head))
 
 

@@ -22,7 +22,9 @@ def test_schemes_survive_json() -> None:
         described = json.loads(json.dumps(to_json(scheme)))
         assert from_json(described) == scheme
         seen.add(described["mechanism"])
-    assert seen == {name for name, kind in Encoder.mechanisms.items() if kind.__module__.startswith("hideseek.hide.")}
+    assert seen == {
+        name for name, kind in Encoder.mechanisms.items() if kind.__module__.startswith("hideseek.hide.encoders.")
+    }
 
 
 def test_parts_of_a_scheme_are_nested() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hideseek.audit.threats import THREATS
-from hideseek.records import Bound, Change, ChangeKind, Contents, Reason, Refusal
+from hideseek.audit.threats import threats_to
+from hideseek.records import Bound, Change, ChangeKind, Contents, EncodedRelease, Reason, Refusal
 from hideseek.records.result import (
     Advice,
     Failure,
@@ -199,10 +199,10 @@ def test_a_bound() -> None:
 
 
 def test_attackers_who_do_not_nest_are_not_said_to() -> None:
-    said = "Each knows all that those before him know."
-    assert said in sentences.attackers(THREATS)
-    assert said not in sentences.attackers(THREATS[::-1])
-    assert said not in sentences.attackers(THREATS[:1])
+    said, nested = "Each knows all that those before him know.", threats_to(EncodedRelease)
+    assert said in sentences.attackers(nested)
+    assert said not in sentences.attackers(nested[::-1])
+    assert said not in sentences.attackers(nested[:1])
 
 
 def test_what_is_shared(result: Result) -> None:

@@ -1,0 +1,47 @@
+"""Gradient pruning: small entries are not sent (Zhu et al. 2019, §5; Huang et al. 2021, Table 5)."""
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.records.defence import Defence
+from hideseek.records.encoder import Known
+
+
+@dataclass(frozen=True)
+class GradientPruning(Defence, mechanism="gradient-pruning"):
+    """Set the share p of every tensor's entries to 0, those of least |g|.
+
+    Deviation: papers say "under the p-quantile"; here exactly ⌊p · entries⌋ entries go, ties by their places, and at
+    least one entry stays, so that a bias of ten entries is not lost at p = 0.99 only because of rounding.
+    """
+
+    p: float = 0.9
+    """The share of entries that are not sent."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p < 1:
+            raise BadInput(f"p, the share of entries that are pruned, must be at least 0 and below 1, not {self.p}.")
+
+    def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
+        """Keep the largest entries."""
+        return {name: self._pruned(tensor) for name, tensor in update.items()}
+
+    def _pruned(self, tensor: Tensor) -> Tensor:
+        flat = tensor.flatten()
+        dropped = min(math.floor(self.p * len(flat)), max(0, len(flat) - 1))
+        places = flat.abs().argsort(stable=True)[:dropped]
+        return flat.index_fill(0, places, 0.0).view(tensor.shape)
+
+    def known(self, rounds: int) -> tuple[Known, ...]:
+        """Say what the paper found."""
+        return (
+            Known(
+                "An attacker who compares only the entries that are left inverts pruned gradients: at p = 0.9 average"
+                " LPIPS rose from 0.41 to 0.46 only, and MNIST digits were hidden at p = 0.9999 only.",
+                "Huang, Gupta, Song, Li and Arora: Evaluating gradient inversion attacks and defenses, NeurIPS 2021",
+            ),
+        )

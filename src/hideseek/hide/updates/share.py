@@ -1,0 +1,190 @@
+"""A client of federated learning: images stay at home, and what they change in a model is shared."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.updates.recomputed import Recomputed
+from hideseek.hide.updates.update_files import read_update_secret, read_updates, write_updates
+from hideseek.models import build
+from hideseek.progress import track
+from hideseek.records import Samples, Task
+from hideseek.records.defence import Defence
+from hideseek.records.encoder import Encoder, Known
+from hideseek.records.shared_model import SharedModel
+from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
+from hideseek.records.update_release import UpdateRelease
+from hideseek.records.update_secret import UpdateSecret
+from hideseek.train.gradients import gradient, local_steps, parameters_of
+from hideseek.train.worker import torch_seed
+
+
+@dataclass(frozen=True)
+class ShareUpdates(UpdateEncoder, mechanism="updates"):
+    """Share, for each batch of images, the gradient of the loss, or the weights after local steps.
+
+    Images may be encoded before, every round anew, and the update may be pruned, clipped, or rounded after (InstaHide
+    §4 and §5.3; Huang et al. 2021, Table 5). In each round every image is in one update; the last may be smaller.
+    """
+
+    model: str = "convnet"
+    """The architecture, by its name."""
+    batch: int = 1
+    """Images of a gradient."""
+    local_steps: int = 1
+    """Gradients that a client steps by before it sends."""
+    local_epochs: int = 1
+    """How often it sees its images before it sends."""
+    rate: float = 0.01
+    """The learning rate of local steps."""
+    sends: Sent = "gradient"
+    """The gradient, or the weights after local steps."""
+    mode: Mode = "train"
+    """Whether batch norm takes the statistics of the batch (train) or running ones (eval)."""
+    encoding: RecipeEncoder | None = None
+    """How images are encoded before gradients are taken."""
+    defences: tuple[Defence, ...] = ()
+    """What is done to the update, in this order."""
+    start: SharedModel | None = field(default=None, compare=False, repr=False)
+    """The model that the server sent; None: freshly initialised."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "local_steps", "local_epochs"):
+            if getattr(self, name) < 1:
+                raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)}.")
+        if not 0 < self.rate < float("inf"):
+            raise BadInput(f"rate, the learning rate of local steps, must be above 0 and finite, not {self.rate}.")
+        if self.sends == "gradient" and not self.work.one_gradient:
+            raise BadInput("a client that takes several local steps sends weights, not a gradient: set sends=weights.")
+        if self.encoding is not None and self.encoding.mixes_public:
+            raise BadInput("clients mix their own images alone here: choose a scheme without public images.")
+
+    @property
+    def work(self) -> LocalWork:
+        """Tell what a client does between two messages."""
+        return LocalWork(self.batch, self.local_steps, self.local_epochs, self.rate)
+
+    def hide(
+        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+    ) -> tuple[UpdateRelease, UpdateSecret]:
+        """Share every private image once a round."""
+        scheme = self.with_estimates(private, public, chance)
+        model = scheme.start
+        assert model is not None  # noqa: S101 (filled in above)
+        parts, sources, weights, round_of = [], [], [], []
+        for number in range(rounds):
+            for rows, images, shares in scheme.batches(private, chance):
+                parts.append(rows)
+                sources.append(images)
+                weights.append(shares)
+                round_of.append(number)
+        sent = [scheme.update(model, rows, chance) for rows in track(parts, "updates")]
+        release = UpdateRelease(
+            tuple(update for update, _ in sent),
+            (model,),
+            scheme,
+            private.shape,
+            private.labels.shape[1],
+            private.normalisation,
+            tuple(len(rows) for rows in parts),
+            tuple(buffers for _, buffers in sent) if self.sends == "weights" else None,
+            seed=chance.seed,
+        )
+        masked = self.encoding is not None and self.encoding.masked
+        again = Recomputed(model, self.mode, tuple(parts))
+        pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
+        truth = pad(sources, padding_value=-1), pad(weights), torch.tensor(round_of)
+        return release, UpdateSecret(private, *truth, masked, again)
+
+    def batches(self, private: Samples, chance: Randomness) -> Iterator[tuple[Samples, Tensor, Tensor]]:
+        """Give the rows of each update of one round, the private images in them, and their weights."""
+        if self.encoding is None:
+            order = chance.permutation(len(private))
+            rows, sources, weights = private.take(order), order[:, None], torch.ones(len(private), 1)
+        else:
+            encoded, secret = self.encoding.hide(private, None, chance)
+            rows, sources, weights = encoded.encoded, secret.sources, secret.weights
+        for start in range(0, len(rows), self.work.images):
+            some = slice(start, start + self.work.images)
+            yield rows.take(some), sources[some], weights[some]
+
+    def update(
+        self, model: SharedModel, rows: Samples, chance: Randomness
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Compute what is sent for some rows."""
+        network = model.network().train(self.mode == "train")
+        before, images = parameters_of(network), rows.pixels()
+        with torch_seed(int.from_bytes(chance.bytes(6), "little")):  # of dropout
+            if self.sends == "gradient":
+                update = gradient(network, before, images, rows.labels)
+            else:
+                after = local_steps(
+                    network, before, images, rows.labels, self.batch, self.local_epochs, self.rate,
+                    order=chance.permutation if self.local_epochs > 1 else None,
+                )  # fmt: skip
+                update = {name: (before[name] - after[name]).detach() for name in before}
+        for defence in self.defences:
+            update = defence.apply(update, chance)
+        return update, {name: tensor.detach().clone() for name, tensor in network.named_buffers()}
+
+    def write(
+        self, private: Samples, public: Samples | None, chance: Randomness, folder: Path, secret: Path, rounds: int = 1
+    ) -> None:
+        """Share into a folder, and keep the ground truth in a file."""
+        release, truth = self.hide(private, public, chance, rounds)
+        write_updates(folder, release, secret, truth)
+
+    def read(self, folder: Path, secret: Path, public: Samples | None) -> tuple[UpdateRelease, UpdateSecret]:
+        """Read what was written, after checking it."""
+        release = read_updates(folder)
+        return release, read_update_secret(secret, folder, release)
+
+    def release_of(self, model: SharedModel, private: Samples, chance: Randomness, rounds: int = 1) -> UpdateRelease:
+        """Share images of an attacker's own."""
+        return replace(self, start=model).hide(private, None, chance, rounds)[0]
+
+    def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> "ShareUpdates":
+        """Initialise the model, where none is given."""
+        classes = private.labels.shape[1]
+        if classes < 2:
+            raise BadInput("updates are gradients of a classifier's loss: use images of two classes or more.")
+        if self.start is not None:
+            return self
+        make = partial(build, self.model, private.shape, classes)
+        with torch_seed(int.from_bytes(chance.bytes(6), "little")):
+            state = make().state_dict()
+        return replace(self, start=SharedModel(self.model, make, state))
+
+    def planned_size(
+        self, private: Samples, public: Samples | None = None, own: Samples | None = None, rounds: int = 1
+    ) -> Task:
+        """Tell how large the release will be."""
+        together = self.work.images
+        return Task(
+            items=-(-len(private) // together) * rounds,
+            images=len(private),
+            pixels=private.images[0].numel(),
+            own=0 if own is None else len(own),
+            images_per_item=together,
+            channels=private.shape[0],
+        )
+
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Share the gradient of one image, undefended."""
+        yield replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+
+    @property
+    def weak_kind(self) -> str:
+        """Name the weak cases: they are alike for one architecture and mode."""
+        return f"updates-{self.model}-{self.mode}"
+
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
+        """Say what is known of the defences."""
+        return tuple(known for defence in self.defences for known in defence.known(rounds))

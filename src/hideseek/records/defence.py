@@ -1,0 +1,36 @@
+"""The contract of what a client does to an update before it sends it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hideseek.chance import Randomness
+    from hideseek.records.encoder import Known
+
+
+class Defence(ABC):
+    """A frozen dataclass whose fields are its hyperparameters, which are public; `apply` runs it."""
+
+    defences: ClassVar[dict[str, type[Defence]]] = {}
+    """Every defence by its name."""
+    mechanism: ClassVar[str]
+
+    def __init_subclass__(cls, mechanism: str = "") -> None:
+        """Take note of a defence that has a name, which no other may have."""
+        if mechanism:
+            if cls.defences.get(mechanism, cls).__qualname__ != cls.__qualname__:
+                raise TypeError(f"there is a defence called {mechanism!r} already.")
+            cls.mechanism = mechanism
+            cls.defences[mechanism] = cls
+
+    @abstractmethod
+    def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
+        """Give the update as it is sent."""
+
+    def known(self, rounds: int) -> tuple[Known, ...]:
+        """Say what is known of this setting, with citations."""
+        return ()

@@ -1,0 +1,76 @@
+"""The contract of those who share updates of a model instead of images."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hideseek.records.defence import Defence
+from hideseek.records.encoder import Encoder
+from hideseek.records.mixing_encoder import MixingEncoder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hideseek.chance import Randomness
+    from hideseek.records.samples import Samples
+    from hideseek.records.shared_model import SharedModel
+    from hideseek.records.update_release import UpdateRelease
+
+Sent = Literal["gradient", "weights"]
+Mode = Literal["train", "eval"]
+
+
+@dataclass(frozen=True)
+class LocalWork:
+    """What a client does with the images of one update."""
+
+    batch: int = 1
+    """Images of a step."""
+    steps: int = 1
+    """Steps until all images of the update were seen once."""
+    epochs: int = 1
+    """How often they are seen."""
+    rate: float = 0.01
+    """The learning rate of these steps: w ← w − rate · gradient."""
+
+    @property
+    def images(self) -> int:
+        """Count the images of an update."""
+        return self.batch * self.steps
+
+    @property
+    def one_gradient(self) -> bool:
+        """Tell whether the update is one gradient, but for a factor."""
+        return self.steps == self.epochs == 1
+
+
+class UpdateEncoder(Encoder):
+    """A client of federated learning: it shares what a batch of images changes in a model, perhaps defended.
+
+    All fields are public. An attacker who wants updates of his own images, to try things on, makes them by `update`.
+    """
+
+    model: str
+    sends: Sent
+    mode: Mode
+    encoding: MixingEncoder | None
+    """How images are encoded before gradients are taken; None: not at all."""
+    defences: tuple[Defence, ...]
+    """What is done to the update, in this order."""
+
+    @property
+    @abstractmethod
+    def work(self) -> LocalWork:
+        """Tell what a client does between two messages."""
+
+    @abstractmethod
+    def update(
+        self, model: SharedModel, rows: Samples, chance: Randomness
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Give what a client sends for some images, encoded or not: the update, and buffers that changed."""
+
+    @abstractmethod
+    def release_of(self, model: SharedModel, private: Samples, chance: Randomness, rounds: int = 1) -> UpdateRelease:
+        """Share every image once a round, with a model of one's own choice, and forget the truth: for an attacker."""
