@@ -19,6 +19,7 @@ from breaking import (
     link_and_solve,
     luo,
     phase_retrieval,
+    smooth_signs,
     unmask_public,
     what_helps,
 )
@@ -26,7 +27,18 @@ from breaking.tables import Plot, Target, targets
 from ledger import HERE, Ledger, Study, Trial, chosen
 
 TITLE = "Breaking InstaHide and Mixup"
-PARTS = (byte_decoding, unmask_public, phase_retrieval, link_and_solve, carlini, chen, luo, generator, what_helps)
+PARTS = (
+    byte_decoding,
+    unmask_public,
+    smooth_signs,
+    phase_retrieval,
+    link_and_solve,
+    carlini,
+    chen,
+    luo,
+    generator,
+    what_helps,
+)
 TARGETS: tuple[Target, ...] = (
     *byte_decoding.TARGETS,
     *unmask_public.TARGETS,
@@ -42,6 +54,9 @@ figure is in `{name}.json`, with its settings, seed and commit.
 """
 MOVED = """Shifts of up to four pixels and mirrors, 20 images in 20 rounds, k = 4; asked: better than the cluster mean
 and `carlini`, by SSIM. The cluster mean is a stronger attacker's, who knows which rows are of one image.
+"""
+SMOOTH = """Each of 160 images is hidden once; the attacker has nothing but the rows. What comes back is the mixture of
+each row, by which its images are picked among all private ones and as many others, mirrored.
 """
 HELPS = """The share of private images that an attack recovers from the same release, shared in different ways, in
 brackets the share that is re-identified among all private images of the release; and the accuracy of a model that is
@@ -66,6 +81,7 @@ def render(ledger: Ledger, path: Path) -> None:
         targets(ledger, TARGETS),
     ]
     said += ["## Images moved before they are mixed\n", MOVED, luo.moved(ledger)]
+    said += ["## Masks undone from rows alone\n", SMOOTH, smooth_signs.smooth(ledger)]
     said += ["## What helps\n", HELPS, what_helps.helps(ledger)]
     said += ["## A public set as large as ImageNet\n", unmask_public.imagenet(ledger)]
     for plot in PLOTS:

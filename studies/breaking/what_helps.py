@@ -51,6 +51,7 @@ class Case:
     rounds: int = 1
     rows: int | None = None  # attacked
     knows: bool = False  # the public images
+    images_of: str = "cifar10"
 
 
 CASES = {
@@ -59,6 +60,7 @@ CASES = {
     "byte-decoding, InstaHide k=3": Case("byte-decoding", InstaHide(k=3), 50),
     "unmask-public, cross k=4": Case("unmask-public", InstaHide(k=4, k_private=2), 1000, rows=50, knows=True),
     "unmask-public, cross k=6": Case("unmask-public", InstaHide(k=6, k_private=2), 1000, rows=50, knows=True),
+    "smooth-signs, faces, inside k=4": Case("smooth-signs", InstaHide(k=4), 160, images_of="faces"),
     "link-and-solve, cross k=6, 50 rounds": Case("link-and-solve", InstaHide(k=6, k_private=2), 100, 50),
 }
 LEARNERS: dict[str, tuple[RecipeEncoder, str]] = {
@@ -99,7 +101,8 @@ def public_images() -> Samples:
 
 def attacked(case: Case, scheme: RecipeEncoder, seed: int) -> dict[str, Any]:
     """Hide, attack, and judge; an attack that does not apply any more gets nothing, and says why."""
-    private = normalise(load("cifar10").take(slice(FIRST, FIRST + case.images)), "channel")
+    first = FIRST if case.images_of == "cifar10" else 0
+    private = normalise(load(case.images_of).take(slice(first, first + case.images)), "channel")
     public = normalise(public_images(), private.normalisation) if scheme.mixes_public else None
     release, secret = scheme.hide(private, public, seeded(seed), case.rounds)
     seen = replace(release, public=public) if case.knows else release

@@ -287,7 +287,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     refused = {key.attack for key in plan.refused}
     assert refused == {
         *("mixup-public", "braverman", "demask", "public-search", "distinguish", "unmask-public"),
-        *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve"),
+        *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve", "smooth-signs"),
     }
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused

@@ -116,6 +116,7 @@ EFFECTS = {
     ),
     "phase-retrieval": Effect(InstaHide(k=2), ("recovered", "re-identified"), 8),
     "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
+    "smooth-signs": Effect(InstaHide(k=4), ("re-identified",), 3, {"rows": 100}, images="faces"),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }

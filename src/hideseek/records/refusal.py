@@ -111,6 +111,10 @@ class Reason(StrEnum):
         "squares of neighbouring pixels correlate by {given}, as in photographs: rows are alike then that share no"
         " image, and this attack is on pixels that are independent Gaussians.",
     )
+    TOO_MANY_PIXELS = (
+        "too-many-pixels",
+        "rows of {given} numbers are too large for this attack, which takes {wanted} at most: load images smaller.",
+    )
     TOO_FEW_PIXELS = "too-few-pixels", "too few pixels: {given}, and {wanted} or more are needed."
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 

@@ -26,6 +26,7 @@ from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 from hideseek.seek.rows.public_search import PublicSearch
+from hideseek.seek.rows.smooth_signs import SmoothSigns
 from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
@@ -48,6 +49,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     # hideseek
     "byte-decoding": ByteDecoding(),
     "unmask-public": UnmaskPublic(),
+    "smooth-signs": SmoothSigns(),
     "link-shifted": LinkShifted(),
     "phase-retrieval": PhaseRetrieval(),
     "link-and-solve": LinkAndSolve(),

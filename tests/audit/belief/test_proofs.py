@@ -65,7 +65,7 @@ CASES = [
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "instahide-inside", "singularized-mixup")
     for attack in ATTACKS
     if (scheme == "instahide-cross") == (attack in ("braverman", "public-search", "demask", "unmask-public"))
-    and (scheme == "instahide-inside") == (attack in ("phase-retrieval", "link-and-solve"))
+    and (scheme == "instahide-inside") == (attack in ("phase-retrieval", "link-and-solve", "smooth-signs"))
     and (scheme == "mixup-cross") == (attack == "mixup-public")
     and (attack != "byte-decoding" or scheme == "mixup")  # noise is no byte
     and attack not in ("link-shifted", "carlini", "chen")  # nothing is moved; takes long to train; images are no noise

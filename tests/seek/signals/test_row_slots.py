@@ -3,7 +3,7 @@ from dataclasses import replace
 import torch
 
 from hideseek.chance import seeded
-from hideseek.hide import InstaHide
+from hideseek.hide import Coarse, InstaHide
 from hideseek.records import EncodedRelease
 from hideseek.seek.signals.row_slots import RowSlots
 from toys import images
@@ -51,3 +51,13 @@ def test_without_labels_all_images_are_of_one_class() -> None:
     assert not bool(slots.exact.any())
     assert slots.sizes.tolist() == [12]
     torch.testing.assert_close(slots.weights, torch.tensor([1 / 3, 1 / 6]).expand(36, 2))
+
+
+def test_labels_that_were_drawn_tell_no_weight_and_mislead_nobody() -> None:
+    private = images(12, classes=3)
+    release, _ = Coarse(InstaHide(k=3), labels="drawn").hide(private, None, seeded(0), 3)
+    bare = replace(release, encoded=replace(release.encoded, labels=torch.empty(36, 0), classes=()))
+    drawn, none = RowSlots.of(release), RowSlots.of(bare)
+    assert not drawn.labelled
+    assert torch.equal(drawn.classes, none.classes)
+    assert torch.equal(drawn.weights, none.weights)

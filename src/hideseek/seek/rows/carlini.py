@@ -71,7 +71,7 @@ class Carlini(Attack[EncodedRelease]):
         check(self, release)
         rows, private = release.encoded.pixels().float(), release.scheme.images_per_row.private
         check_spread(rows - rows.mean(0))
-        labels = release.encoded.labels
+        labels = release.mixed_labels
         if not float(labels.clamp_min(0).sum()) > 0:  # labels that say nothing are none
             release = replace(release, encoded=replace(release.encoded, labels=labels[:, :0], classes=()))
         classes = RowClasses.of(release)

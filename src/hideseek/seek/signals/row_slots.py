@@ -42,7 +42,7 @@ class RowSlots:
     def of(cls, release: EncodedRelease) -> Self:
         """Read the labels of a release."""
         private, public = release.scheme.images_per_row
-        masses = release.encoded.labels.float().clamp_min(0)
+        masses = release.mixed_labels.float().clamp_min(0)
         labelled = masses.shape[1] > 0 and bool((masses > 0).any(1).all())
         if not labelled:
             masses = torch.full((len(release.encoded), 1), private / (private + public))

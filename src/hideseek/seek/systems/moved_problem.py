@@ -47,7 +47,7 @@ class MovedProblem:
     def of(cls, release: EncodedRelease) -> Self:
         """Prepare the rows of a release."""
         private, public = release.scheme.images_per_row
-        masked, labels = release.scheme.masked, release.encoded.labels
+        masked, labels = release.scheme.masked, release.mixed_labels
         if not float(labels.clamp_min(0).sum()) > 0:  # labels that say nothing are none
             release = replace(release, encoded=replace(release.encoded, labels=labels[:, :0], classes=()))
         rows = release.encoded.pixels().float()
