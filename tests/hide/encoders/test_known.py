@@ -14,6 +14,7 @@ SINGULARIZED = "Singularized Mixup, Algorithm 1, Theorems 4.1 and 4.2"
 LUO = "Luo et al.: Fusion-denoising attack on InstaHide with data augmentation, AAAI 2022"
 QUERIES = ("mixes training images into every query", "measured: studies/queries.py")
 LABELS = ("labels show the classes", "hideseek")
+SMOOTH = ("absolute values alone tell most of the mask", "hideseek, smooth-signs; measured")
 
 # A configuration, its rounds, and every statement that must be made: words of it, and how its citation begins.
 STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
@@ -37,7 +38,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             LABELS,
         ],
     ),
-    (InstaHide(k=4), 1, [("Broken in 2020", CARLINI), ("cryptographic generator", CHALLENGE), QUERIES, LABELS]),
+    (InstaHide(k=4), 1, [("Broken in 2020", CARLINI), SMOOTH, ("cryptographic generator", CHALLENGE), QUERIES, LABELS]),
     (
         InstaHide(k=4),
         10,
@@ -45,7 +46,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
             ("Broken in 2020", CARLINI),
             ("in 40 rows", CARLINI),
             ("No network is needed", "hideseek, link-and-solve, phase-retrieval; measured"),
-            ("told from the row alone", "hideseek, link-and-solve; measured"),
+            SMOOTH,
             ("cryptographic generator", CHALLENGE),
             QUERIES,
             LABELS,
@@ -56,6 +57,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
         1,
         [
             ("Broken in 2020", CARLINI),
+            SMOOTH,
             ("A single row is enough", "hideseek, unmask-public; measured"),
             ("line graph", TWO),
             ("larger k is no defence", CHEN),
@@ -67,7 +69,14 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
     (
         PairInstaHide(),
         1,
-        [("Broken in 2020", CARLINI), ("line graph", TWO), ("cryptographic generator", CHALLENGE), QUERIES, LABELS],
+        [
+            ("Broken in 2020", CARLINI),
+            SMOOTH,
+            ("line graph", TWO),
+            ("cryptographic generator", CHALLENGE),
+            QUERIES,
+            LABELS,
+        ],
     ),
     (Laplace(), 1, [("averages out", f"{INSTAHIDE}, §5.2 b")]),
     (SingularizedMixup(), 1, [("no finite (ε, δ)", SINGULARIZED), ("Theorem 4.1", SINGULARIZED), QUERIES, LABELS]),
@@ -87,6 +96,7 @@ STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
         1,
         [
             ("Broken in 2020", CARLINI),
+            SMOOTH,
             ("cryptographic generator", CHALLENGE),
             ("breaks the linear system, not attacks that compare and fuse", LUO),
             QUERIES,

@@ -20,7 +20,6 @@ TWO = "Huang et al.: InstaHide's Sample Complexity When Mixing Two Private Image
 CHALLENGE = "InstaHide challenge, leaderboard: the generator's attack, 2020"
 STUDY = "measured: studies/breaking_instahide.py"
 USUAL = 4  # images in a row, the paper's number: more are meant as a defence
-USUAL_PRIVATE = 2  # images in a row, whose classes and weights the label tells
 
 
 class MaskedEncoder(RecipeEncoder):
@@ -63,12 +62,12 @@ class MaskedEncoder(RecipeEncoder):
                 " images round by round, and solved for under the mask.",
                 f"hideseek, link-and-solve, phase-retrieval; {STUDY}",
             )
-        if rounds > 1 and not per_row.public and per_row.private > USUAL_PRIVATE:
-            yield Known(
-                "Nor are labels or weights: small images are smooth, so that the signs of a row change only where it is"
-                " near 0, and most of them are told from the row alone.",
-                f"hideseek, link-and-solve; {STUDY}",
-            )
+        yield Known(
+            "Small images are smooth, so that the signs of a row change only where it is near 0: its absolute values"
+            " alone tell most of the mask, and what is left is a mixture, as of Mixup. Of X-rays that are hidden once,"
+            " the mixture comes back with a correlation of 0.999, and three in five are picked by it.",
+            f"hideseek, smooth-signs; {STUDY}",
+        )
         if per_row.public:
             yield Known(
                 "A single row is enough where the public images are known: these are found one after another, and what"
