@@ -11,7 +11,7 @@ from hideseek.hide.files.schemes import BadParameter, scheme_of, to_json
 from hideseek.hide.updates import DEFENCES
 from hideseek.records.defence import Defence
 
-NONE = "none"
+NONE, UNDEFENDED = "none", "undefended"  # as it is written, and as reports call it
 LINK = re.compile(r"\+(?=[a-zA-Z])")  # between two names; 1e+4 is a number
 
 
@@ -23,7 +23,7 @@ class Chain(NamedTuple):
 
 
 def chains(text: str) -> dict[str, Chain]:
-    """Read `NAME[:key=value…][+NAME…][,…]`; the report calls each chain by what was written.
+    """Read `NAME[:key=value…][+NAME…][,…]`; the report calls each chain by what was written, and `none` undefended.
 
     >>> chains("none,gradient-pruning:p=0.99+sign")["gradient-pruning:p=0.99+sign"].defences
     (GradientPruning(p=0.99), Sign())
@@ -36,7 +36,7 @@ def chains(text: str) -> dict[str, Chain]:
     for name in named:
         if named.count(name) > 1:
             raise BadInput(f"{name} is named twice: name every chain of defences once.")
-    return {name: _chain(name) for name in named}
+    return {UNDEFENDED if name == NONE else name: _chain(name) for name in named}
 
 
 def _chain(text: str) -> Chain:
