@@ -70,27 +70,29 @@ def described(scheme: ShareUpdates) -> str:
     """Say what is shared.
 
     >>> from hideseek.hide.updates import ShareUpdates
-    >>> described(ShareUpdates("lenet", batch=16, defences=(GradientPruning(0.99),)))
-    'Share the gradient of 16 images by an untrained lenet, in train mode, after gradient-pruning (p = 0.99).'
+    >>> described(ShareUpdates("lenet", batch=16, defences=(GradientPruning(0.99),)))[53:]
+    'in train mode; the update goes through gradient-pruning (p = 0.99).'
     """
     work = scheme.work
     of = f"{work.images} image{'s' if work.images > 1 else ''}"
-    what = f"the gradient of {of}" if scheme.sends == "gradient" else f"what {of} changed in the weights"
+    what = f"the gradient of {of} by" if scheme.sends == "gradient" else f"what {of} changed in the weights of"
     state = "a trained" if scheme.trained else "an untrained"
-    said = f"Share {what} by {state} {scheme.model}, in {scheme.mode} mode"
+    said = f"Share {what} {state} {scheme.model}, in {scheme.mode} mode"
     if scheme.sends == "weights":
         steps = work.steps * work.epochs
         said += f", in {steps} local step{'s' if steps > 1 else ''} of rate {work.rate:g}"
-    encoding = () if scheme.encoding is None else (scheme.encoding,)
-    done = [f"{each.mechanism}{_settings(each)}" for each in (*encoding, *scheme.defences)]
-    return f"{said}, after {', '.join(done)}." if done else f"{said}, undefended."
+    done = []
+    if scheme.encoding is not None:
+        together = getattr(scheme.encoding, "k", None)
+        mixed = f" (k = {together})" if together else ""
+        done.append(f"images are encoded by {scheme.encoding.mechanism}{mixed} before")
+    if scheme.defences:
+        each = ", ".join(f"{defence.mechanism}{_settings(defence)}" for defence in scheme.defences)
+        done.append(f"the update goes through {each}")
+    return f"{said}; {', and '.join(done)}." if done else f"{said}, undefended."
 
 
 def _settings(part: Any) -> str:
-    """Give the settings that are numbers."""
-    told = [
-        f"{each.name} = {value:g}"
-        for each in fields(part)
-        if isinstance(value := getattr(part, each.name), (int, float)) and not isinstance(value, bool)
-    ]
+    """Give the settings of a defence."""
+    told = [f"{each.name} = {getattr(part, each.name):g}" for each in fields(part)]
     return f" ({', '.join(told)})" if told else ""

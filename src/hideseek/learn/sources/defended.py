@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hideseek.chance import Randomness
+from hideseek.errors import BadInput
 from hideseek.learn.sources.base import Source, Wrapped
 from hideseek.learn.sources.plain import Plain
 from hideseek.learn.sources.reencoded import Reencoded
@@ -61,6 +62,8 @@ class Defended(Source[DefendedBatches]):
 
     def batches(self, training: Training, chance: Randomness, seed: int, worker: Worker) -> DefendedBatches:
         """Give plain batches, or fresh encodings every epoch."""
+        if worker.world > 1:
+            raise BadInput("gradients are defended in one process here: start it without torchrun.")
         encoding = self.client.encoding
         source: Source[Any] = Plain(self.samples) if encoding is None else Reencoded(self.samples, encoding)
         noise = chance.spawn(1)[0]
