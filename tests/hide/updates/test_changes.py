@@ -75,10 +75,10 @@ def test_weak_cases(images: Samples) -> None:
         ShareUpdates("classifier", mode="eval"),
     ]
     assert len({scheme.weak_kind for scheme in (plain, mixed, normed)}) == 3
-    assert plain.trial(images).images == 24
+    assert plain.trial(images).images == 16
     large = Samples(torch.zeros(2, 3, 32, 32), torch.eye(2))
-    assert ShareUpdates("resnet18").trial(large).images == 24
-    assert ShareUpdates("resnet50").trial(large).images < 24
+    assert ShareUpdates("resnet18").trial(large).images == 16
+    assert ShareUpdates("resnet50").trial(large).images < 16
 
 
 def test_noise_says_nothing(images: Samples) -> None:

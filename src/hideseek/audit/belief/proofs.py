@@ -19,6 +19,7 @@ from hideseek.seek.run import NotFinite
 PUBLIC, OWN = 300, 2000  # images of a weak case besides the private ones
 WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
 LONGEST = 90.0  # seconds, after which a proof is given up
+SHORT_WAY = 5.0  # times slower on noise than on its weak case is an attack that found a short way in the latter
 STRICT = 5  # times less often than a verdict may a proof on noise err: it would withhold a good attack
 
 
@@ -57,8 +58,7 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
             if belief.proofs[0].passed:
                 longer = shared(weak, trial.noise_rounds) if rounds < trial.noise_rounds else (given, secret)
                 noise, unit = _on_noise(attack, *longer, chance, clock)
-                units = [each for each in (belief.unit, unit) if each is not None]
-                return Belief((*belief.proofs, noise), min(units, default=None))
+                return Belief((*belief.proofs, noise), _likely(belief.unit, unit))
     return belief
 
 
@@ -87,8 +87,19 @@ def _on_weak_case(
     return Belief((Proof("weak case", broke(found), case, found),), _unit(fitted, release, evidence))
 
 
+def _likely(on_weak_case: float | None, on_noise: float | None) -> float | None:
+    """Expect what a unit of work takes from two runs.
+
+    The shorter counts, since the machine may have been busy; but an attack that was many times faster on its weak case
+    had a short way there, which what is audited need not have.
+    """
+    if on_weak_case is None or on_noise is None:
+        return on_noise if on_weak_case is None else on_weak_case
+    return on_noise if on_noise > SHORT_WAY * on_weak_case else min(on_weak_case, on_noise)
+
+
 def _unit(attack: Attack[Any], release: Release, evidence: Evidence) -> float | None:
-    """Give the seconds of a unit of work; the shorter of two runs counts, since the machine may have been busy."""
+    """Give the seconds of a unit of work."""
     work = attack.work(release.size())
     return evidence.seconds / work if work else None
 

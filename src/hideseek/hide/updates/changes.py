@@ -70,7 +70,7 @@ def described(scheme: ShareUpdates) -> str:
     """Say what is shared.
 
     >>> from hideseek.hide.updates import ShareUpdates
-    >>> described(ShareUpdates("lenet", batch=16, defences=(GradientPruning(0.99),)))[53:]
+    >>> described(ShareUpdates("lenet", batch=16, defences=(GradientPruning(0.99),)))[55:]
     'in train mode; the update goes through gradient-pruning (p = 0.99).'
     """
     work = scheme.work

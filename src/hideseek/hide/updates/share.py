@@ -28,7 +28,7 @@ from hideseek.train.gradients import gradient, local_steps, parameters_of
 from hideseek.train.state_files import state_digest
 from hideseek.train.worker import torch_seed
 
-IMAGES, FEWEST = 24, 8  # images of a weak case: most, and however large the model is
+IMAGES, FEWEST = 16, 8  # images of a weak case: most, and however large the model is
 TRIAL_BYTES = 1 << 30  # of the updates of a weak case
 TRIAL_ROUNDS = 10  # of a weak case of encodings
 SLOWER, WRITING = 5.0, 100.0  # times a large matrix product: passes of small batches; multiplications a number on disk
@@ -206,7 +206,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     def trial(self, private: Samples) -> Trial:
         """Give fewer images to models whose gradients take much room; rounds matter only to encodings."""
         fitting = TRIAL_BYTES // (4 * self.network_size(private).parameters)
-        rounds = 1 if self.encoding is None else TRIAL_ROUNDS
+        rounds = 1 if self.encoding is None else max(1, min(TRIAL_ROUNDS, fitting // FEWEST))
         return Trial(max(FEWEST, min(IMAGES, fitting // rounds)), rounds, noise_rounds=1)
 
     def weak_size(self, private: Samples, public: Samples | None, own: Samples | None, rounds: int) -> Task:
