@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 
-from hideseek.audit.belief.proofs import IMAGES, NOISE_ROUNDS, OWN, PUBLIC, WORK
+from hideseek.audit.belief.proofs import OWN, PUBLIC, WORK
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
@@ -56,9 +56,10 @@ class Case:
 
     def weak(self) -> Iterator[EncodedRelease]:
         """Give the weak cases that attacks are tried on first."""
-        few = self.private.take(slice(0, IMAGES))
+        trial = self.scheme.trial(self.private)
+        few, rounds = self.private.take(slice(0, trial.images)), trial.noise_rounds
         for scheme in self.scheme.weak_cases(few, seeded(3)):
-            yield _hidden(scheme, few, self.public.take(slice(0, PUBLIC)), self.own.take(slice(0, OWN)), NOISE_ROUNDS)
+            yield _hidden(scheme, few, self.public.take(slice(0, PUBLIC)), self.own.take(slice(0, OWN)), rounds)
 
 
 def _hidden(scheme: Any, private: Samples, public: Samples, own: Samples, rounds: int) -> EncodedRelease:

@@ -15,10 +15,11 @@ from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
 from hideseek.records.secret import Secret
-from hideseek.records.task import release_bytes
+from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.seek import ATTACKS
 
 R = TypeVar("R", bound=Release)
+Learnable = MixingEncoder | UpdateEncoder
 CHUNK = 1024  # images that are looked at together
 TESTED = 5  # one image in so many is held out to test with, where no test set is named
 FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
@@ -32,6 +33,8 @@ class Learning:
     test: Samples
     public: Samples | None = None
     address: str = ""
+    model: str | None = None
+    """The network, by its name in MODELS; None: one that suits images and scheme."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,13 @@ class Question:
 
     @property
     def release_size(self) -> int:
-        """Tell how many bytes a release of the private images has, at least."""
-        return release_bytes(len(self.private), self.rounds, self.private.shape, self.private.labels.shape[1])
+        """Tell how many bytes the largest release of the private images has, at least."""
+        return max(scheme.release_bytes(self.private, self.rounds) for scheme in self.schemes.values())
 
     @property
-    def trainable(self) -> dict[str, MixingEncoder]:
-        """Give the schemes whose releases a model can be trained on."""
-        return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, MixingEncoder)}
+    def trainable(self) -> dict[str, Learnable]:
+        """Give the schemes by which a model can be trained: on what they share, or with what they make of gradients."""
+        return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, Learnable)}
 
     def with_others(self, secret: Secret) -> Secret:
         """Put as many images that are not hidden beside the private ones of a secret."""

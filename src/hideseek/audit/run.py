@@ -57,7 +57,8 @@ def audit(
     plan = plan or make_plan(question)
     asked = _asked(question, seed)
     if not resume:
-        need_space(folder, len(question.schemes) * question.release_size, "the releases", "audit fewer rounds, ")
+        sizes = [scheme.release_bytes(question.private, question.rounds) for scheme in question.schemes.values()]
+        need_space(folder, sum(sizes), "the releases", "audit fewer rounds, ")
     with opened(folder, asked, resume=resume) as store:
         try:
             runner = StepRunner(question, plan, store, seed, clock or ProcessClock(), tell)
@@ -85,6 +86,7 @@ def _asked(question: Question, seed: int | None) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "schemes": {name: to_json(scheme) for name, scheme in question.schemes.items()},
+        "models": {name: scheme.fingerprint() for name, scheme in question.schemes.items()},
         "attacks": {name: settings(attack) for name, attack in question.attacks.items()},
         "rounds": question.rounds,
         "public known": question.public_known,
@@ -155,7 +157,7 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
     results = tuple(runner.result(name, attack) for attack in question.attacks)
     return SchemeResult(
         name=name,
-        summary=(type(scheme).__doc__ or "").partition("\n")[0],
+        summary=scheme.summary(),
         mechanism=scheme.mechanism,
         parameters={key: value for key, value in to_json(used).items() if key != "mechanism"},
         rounds=question.rounds,

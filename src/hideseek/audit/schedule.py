@@ -7,7 +7,7 @@ from hideseek.audit.belief.advice import to_repair
 from hideseek.audit.findings.looks import Look, best, may_gain
 from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
 from hideseek.audit.planning.clock import Clock
-from hideseek.audit.planning.plan import CHANGES, Plan, planned_task, proof_of, proved_once
+from hideseek.audit.planning.plan import Plan, changes, planned_task, proof_of, proved_once
 from hideseek.audit.question import Question
 from hideseek.records.result import AttackResult, Outcome, StepKey, StepKind
 
@@ -156,8 +156,9 @@ class Schedule:
         if worst is None:
             return step
         look = best(self.looks[StepKey(StepKind.ATTACK, step.key.scheme, worst.attack)])
-        seconds = CHANGES * worst.seconds
-        return replace(step, fixed=CHANGES * look.judging, least=seconds, full=seconds)
+        count = changes(self.question.schemes[step.key.scheme], self.question)
+        seconds = count * worst.seconds
+        return replace(step, fixed=count * look.judging, least=seconds, full=seconds)
 
     def _raised(self) -> list[Step]:
         """Give a look with more work to attacks that could find more, first where the question is open."""

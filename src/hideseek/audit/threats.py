@@ -12,14 +12,14 @@ R = TypeVar("R", bound=Release)
 OUTSIDER = Threat(
     "outsider",
     "sees only what is shared",
-    "what is shared, in its random order; the scheme and its parameters; the public images that are in it, or the"
-    " larger ones that they were cut from; images of his own; no key, no private image, and not what belongs to the"
-    " same image",
+    "what is shared, be it encodings in their random order or updates with the model that they change; the scheme and"
+    " its parameters; the public images that are in it, or the larger ones that they were cut from; images of his own;"
+    " no key, no private image, and not what belongs to the same image",
 )
 CANDIDATES = Threat(
     "candidates",
     "also has candidate images",
-    "besides, a gallery of images, of which half are private ones; not which, nor which row holds them",
+    "besides, a gallery of images, of which half are private ones; not which, nor what holds them",
     ("candidates",),
 )
 LINKED = Threat(

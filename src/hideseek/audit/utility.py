@@ -7,11 +7,12 @@ from scipy.stats import binomtest
 from torch import Tensor
 
 from hideseek.audit.planning.clock import Clock
-from hideseek.audit.question import Learning
+from hideseek.audit.question import Learnable, Learning
 from hideseek.chance import Randomness
-from hideseek.learn import Plain, Reencoded, Source, largest_class, learn, predict, suited
-from hideseek.records import MixingEncoder, Samples
+from hideseek.learn import Defended, Plain, Reencoded, Source, largest_class, learn, predict, suited
+from hideseek.records import Samples
 from hideseek.records.result import Accuracy, Range
+from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.train.speed import training_speed
 from hideseek.train.training import Training, automatic
 
@@ -40,23 +41,36 @@ def training_plan(images: int, rounds: int, epochs: float) -> TrainingPlan:
     return TrainingPlan(replace(usual, epochs=used * max(1, round(wanted / used))), used)
 
 
-def epoch_seconds(learning: Learning, scheme: MixingEncoder | None) -> float:
+def network_for(learning: Learning, scheme: Learnable | None) -> str:
+    """Name the network that is trained: the one that was asked for, or one that suits images and scheme."""
+    encoding = scheme.encoding if isinstance(scheme, UpdateEncoder) else scheme
+    return learning.model or suited(learning.train, encoding)
+
+
+def epoch_seconds(learning: Learning, scheme: Learnable | None) -> float:
     """Expect what an epoch takes, from a few steps on random images."""
     train = learning.train
-    speed = training_speed(suited(train, scheme), train.shape, train.labels.shape[1], automatic(len(train)).batch)
+    speed = training_speed(
+        network_for(learning, scheme), train.shape, train.labels.shape[1], automatic(len(train)).batch
+    )
     return len(train) / speed
 
 
 def measure(
-    learning: Learning, scheme: MixingEncoder | None, how: TrainingPlan, chance: Randomness, clock: Clock
+    learning: Learning, scheme: Learnable | None, how: TrainingPlan, chance: Randomness, clock: Clock
 ) -> Accuracy:
-    """Train on the images, or on what a scheme shares of them, and test on new images, asked plainly."""
+    """Train on the images, or on what a scheme shares of them, and test on new images, asked plainly.
+
+    Where updates are shared, every step of the training is defended, and images are encoded anew for every epoch.
+    """
     started = clock.now()
     train, training = learning.train, how.training
-    model = suited(train, scheme)
+    model = network_for(learning, scheme)
     steps = training.epochs * max(1, len(train) // training.batch)
     if scheme is None:
         source: Source[Any] = Plain(train)
+    elif isinstance(scheme, UpdateEncoder):
+        source = Defended(train, scheme)
     elif how.rounds == training.epochs:  # then every epoch has encodings of its own, and none need be kept
         source = Reencoded(train, scheme, learning.public)
     else:

@@ -3,26 +3,25 @@
 import inspect
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import tyro
 
-from hideseek.audit import audit, make_plan
+from hideseek.audit import Question, audit, make_plan
 from hideseek.audit.provenance import without_folders
 from hideseek.audit.store import check_folder
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
-from hideseek.cli.audit_question import question_of
+from hideseek.cli.audit_question import attacks_on, question_of
 from hideseek.cli.audit_tables import show_plan, show_result
 from hideseek.cli.schemes import schemes
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, RecipeEncoder
-from hideseek.records import MixingEncoder
-from hideseek.seek import ATTACKS
+from hideseek.records import EncodedRelease, MixingEncoder
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -30,6 +29,11 @@ def run(arguments: Sequence[str]) -> None:
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
         say(*_overview().split("\n"))
+        return
+    if names == "updates":
+        from hideseek.cli import audit_updates
+
+        audit_updates.run(rest)
         return
     chosen = schemes(names)
     scheme, shared = _single(chosen)
@@ -46,7 +50,7 @@ def run(arguments: Sequence[str]) -> None:
     )
     if not isinstance(asked.scheme, Several):
         chosen = dict.fromkeys(chosen, asked.scheme)
-    perform(asked, chosen)
+    perform(asked, lambda: question_of(asked, chosen))
 
 
 def _single(chosen: Mapping[str, MixingEncoder]) -> tuple[Any, Shared]:
@@ -55,10 +59,10 @@ def _single(chosen: Mapping[str, MixingEncoder]) -> tuple[Any, Shared]:
     return (Several(), Shared()) if others or not isinstance(first, RecipeEncoder) else apart(first)
 
 
-def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
+def perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
     """Load, plan, audit, and show what came out; say what is kept where that is stopped."""
     try:
-        _perform(asked, chosen)
+        _perform(asked, load)
     except KeyboardInterrupt as stopped:
         output = asked.output
         if str(stopped):
@@ -70,12 +74,12 @@ def perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
         raise KeyboardInterrupt(said) from None
 
 
-def _perform(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> None:
+def _perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
     output = asked.output
     if not output.dry_run:
         with _hint(output):
             check_folder(output.out, resume=output.resume)
-    question = question_of(asked, chosen)
+    question = load()
     plan = make_plan(question)
     show_plan(plan, question)
     if output.dry_run:
@@ -109,9 +113,11 @@ def _hint(output: Output) -> Iterator[None]:
 
 def _overview() -> str:
     return (
-        "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n\n"
+        "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n"
+        "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"
-        f"Attacks: {', '.join(ATTACKS)}.\n\n"
-        "`hideseek audit SCHEME --help` explains all options."
+        f"Attacks: {', '.join(attacks_on(EncodedRelease))}.\n\n"
+        "`hideseek audit SCHEME --help` explains all options, `hideseek audit updates --help` those of updates of a"
+        " model, which clients of federated learning share."
     )

@@ -17,7 +17,7 @@ from hideseek.data.labels import BadLabels, NoLabels, OneClass
 from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
-from hideseek.records import Attack, MixingEncoder, Samples
+from hideseek.records import Attack, EncodedRelease, Encoder, Release, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.seek import ATTACKS
 
@@ -25,13 +25,13 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 UNLABELLED = {NoLabels: NoAccuracyKind.NO_LABELS, OneClass: NoAccuracyKind.ONE_CLASS}
 
 
-def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Question:
-    """Load all that is named.
+def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Release] = EncodedRelease) -> Question:
+    """Load all that is named; schemes share releases of one kind.
 
     Which images are sampled or held out is no secret, and must be the same when an audit goes on, and in audits to be
     compared: it is drawn from the content of the set, like public patches, and from the seed where there is one.
     """
-    attacks, budget = _attacks(asked.attacking.attacks), seconds(asked.attacking.budget)
+    attacks, budget = _attacks(asked.attacking.attacks, kind), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
     chosen = {name: asked.shared.of(scheme) for name, scheme in chosen.items()}  # type: ignore[arg-type]
@@ -67,11 +67,19 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, MixingEncoder]) -> Quest
     )
 
 
-def _attacks(text: str) -> dict[str, Attack[Any]]:
-    names = list(ATTACKS) if text == "all" else [name.strip() for name in text.split(",")]
+def attacks_on(kind: type[Release]) -> list[str]:
+    """Name the attacks on a kind of release."""
+    return [name for name, attack in ATTACKS.items() if issubclass(kind, attack.sees)]
+
+
+def _attacks(text: str, kind: type[Release]) -> dict[str, Attack[Any]]:
+    apply = attacks_on(kind)
+    names = apply if text == "all" else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in ATTACKS:
-            raise no_such("attack", name, ATTACKS)
+            raise no_such("attack", name, apply)
+        if name not in apply:
+            raise BadInput(f"{name} attacks another kind of release: choose among {', '.join(apply)}.")
     return {name: ATTACKS[name] for name in names}
 
 
@@ -105,7 +113,7 @@ def _offered(asked: Audit[Any], private: Samples, rest: Samples) -> dict[str, Sa
     return offered
 
 
-def _public(asked: Audit[Any], private: Samples, chosen: Mapping[str, MixingEncoder]) -> Samples | None:
+def _public(asked: Audit[Any], private: Samples, chosen: Mapping[str, Encoder]) -> Samples | None:
     if asked.images.public is None:
         return None
     if not any(scheme.mixes_public for scheme in chosen.values()):

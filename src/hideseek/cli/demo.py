@@ -13,6 +13,7 @@ from hideseek.chance import Randomness, secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit import perform
 from hideseek.cli.audit_options import Accuracies, Attacking, Audit, Images, Output, Several
+from hideseek.cli.audit_question import question_of
 from hideseek.cli.schemes import schemes
 from hideseek.cli.terminal import say
 from hideseek.data import load, normalise
@@ -62,7 +63,7 @@ def run(arguments: Sequence[str]) -> None:
         Attacking(asked.rounds, budget=asked.budget, seed=asked.seed),
         Accuracies(learn_on="photos"),
     )
-    perform(audit, schemes(SCHEMES))
+    perform(audit, lambda: question_of(audit, schemes(SCHEMES)))
     picture = demo_sheet(secure() if asked.seed is None else seeded(asked.seed))
     with new_file(asked.out / "faces.png") as file:
         picture.save(file, "PNG")

@@ -5,14 +5,13 @@ import json
 from collections.abc import Mapping
 
 from hideseek.errors import BadInput, no_such
-from hideseek.hide import ENCODERS, Coarse
-from hideseek.hide.files.schemes import BadParameter, from_json, to_json
-from hideseek.records import MixingEncoder
+from hideseek.hide import ENCODERS, Coarse, RecipeEncoder
+from hideseek.hide.files.schemes import BadParameter, scheme_of, to_json
 
 SHARED = ("labels", "rows")  # parameters of every scheme
 
 
-def schemes(text: str) -> dict[str, MixingEncoder]:
+def schemes(text: str) -> dict[str, RecipeEncoder]:
     """Read `NAME,NAME:key=value:key=value`; the report calls each by what was written.
 
     Every scheme has the keys `labels` and `rows` too, which say how exactly these are shared.
@@ -24,10 +23,11 @@ def schemes(text: str) -> dict[str, MixingEncoder]:
     for name in named:
         if named.count(name) > 1:
             raise BadInput(f"{name} is named twice: name every scheme once.")
-    return {name: _scheme(*name.split(":")) for name in named}
+    return {name: encoding(*name.split(":")) for name in named}
 
 
-def _scheme(name: str, *settings: str) -> MixingEncoder:
+def encoding(name: str, *settings: str) -> RecipeEncoder:
+    """Build a scheme of ENCODERS with settings of the form key=value."""
     if name not in ENCODERS:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
@@ -41,14 +41,14 @@ def _scheme(name: str, *settings: str) -> MixingEncoder:
             raise no_such(f"parameter of {name}", key, [*fields, *SHARED])
         if not equals:
             raise BadInput(f"write {name}:{key}=VALUE, not {name}:{key}.")
-        (given if key in fields else shared)[key] = _value(value)
+        (given if key in fields else shared)[key] = value_of(value)
     described = {**to_json(scheme), **given}
     if shared:
         described = {**to_json(Coarse(scheme)), **shared, "scheme": described}
     return _checked(name, described)
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
     """Read a number, none, or a word."""
     try:
         return json.loads({"none": "null", "None": "null"}.get(text, text))
@@ -56,9 +56,9 @@ def _value(text: str) -> object:
         return text
 
 
-def _checked(name: str, described: Mapping[str, object]) -> MixingEncoder:
+def _checked(name: str, described: Mapping[str, object]) -> RecipeEncoder:
     try:
-        return from_json(described)
+        return scheme_of(described, RecipeEncoder)  # type: ignore[type-abstract] # which is built by its name
     except BadParameter as bad:
         raise BadInput(
             f"{name}: the parameter {bad.name} = {bad.value!r} is not usable here: give another value."

@@ -5,9 +5,10 @@ from hideseek.learn.inference import accuracy, largest_class, predict
 from hideseek.learn.private_sgd import PrivateSGD
 from hideseek.learn.run import Learnt, learn
 from hideseek.learn.run_folder import RunFolder
-from hideseek.learn.sources import Plain, Private, Reencoded, Source, suited
+from hideseek.learn.sources import Defended, Plain, Private, Reencoded, Source, suited
 
 __all__ = [
+    "Defended",
     "Learnt",
     "Plain",
     "Private",

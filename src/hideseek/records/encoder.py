@@ -9,12 +9,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from hideseek.records.task import Task, release_bytes
+
 if TYPE_CHECKING:
     from hideseek.chance import Randomness
     from hideseek.records.release import Release
     from hideseek.records.samples import Samples
     from hideseek.records.secret import Secret
-    from hideseek.records.task import Task
+
+HIDING = 1500  # multiplications a pixel of a row
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class ChangeKind(StrEnum):
     MORE_NOISE = "more-noise"
     COARSER = "coarser"
     OTHER_SCHEME = "other-scheme"
+    LARGER_BATCH = "larger-batch"
+    MORE_LOCAL_STEPS = "more-local-steps"
+    STRONGER_DEFENCE = "stronger-defence"
+    DEFENCE = "defence"
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,17 @@ class Change:
     """The other scheme, by its name."""
     cost: str = ""
     """What the change is known to cost, with its source; empty: nothing is known."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How large the weak case of an attack's proof is at most; audits may have fewer images and rounds."""
+
+    images: int = 48
+    rounds: int = 20
+    """However many are audited: whoever needs more of them is not believed."""
+    noise_rounds: int = 10
+    """Of noise, however few are audited: items enough to err on, and to time the attack by."""
 
 
 class Encoder(ABC):
@@ -129,6 +147,30 @@ class Encoder(ABC):
     def weak_kind(self) -> str:
         """Name the weak cases: schemes with the same name share them."""
         return f"{self.mechanism}-{'public' if self.mixes_public else 'private'}"
+
+    def summary(self) -> str:
+        """Say in a sentence what it does."""
+        return (type(self).__doc__ or "").partition("\n")[0]
+
+    def fingerprint(self) -> str:
+        """Give a digest of what belongs to it besides its parameters, such as the weights of a model."""
+        return ""
+
+    def release_bytes(self, private: Samples, rounds: int) -> int:
+        """Tell how many bytes the release of some images has, at least."""
+        return release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
+
+    def hiding_work(self, private: Samples, rounds: int) -> float:
+        """Count the multiplications of hiding some images: computing, hashing, writing, reading."""
+        return HIDING * rounds * private.images.numel()
+
+    def trial(self, private: Samples) -> Trial:
+        """Tell how large a weak case is made of some images."""
+        return Trial()
+
+    def weak_size(self, private: Samples, public: Samples | None, own: Samples | None, rounds: int) -> Task:
+        """Tell how large the release of a weak case of some images is, about."""
+        return self.planned_size(private, public, own, rounds)
 
     @abstractmethod
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:

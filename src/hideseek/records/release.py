@@ -29,6 +29,8 @@ class Contents:
     own: int = 0
     larger: bool = False
     """Whether the public images are larger ones, of which patches were mixed in, and not the very ones."""
+    model: str = ""
+    """The model that updates are of, with its weights; empty: there is none."""
 
 
 @dataclass(frozen=True)

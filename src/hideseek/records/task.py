@@ -26,6 +26,10 @@ class Task:
     """Whether signs are flipped at random."""
     channels: int = 1
     """Of an image: the cost of a network grows with its positions, which are pixels over channels."""
+    network: float = 0.0
+    """Multiplications of a forward pass of one image through the model that updates are of; 0: there is none."""
+    parameters: int = 0
+    """Numbers of an update."""
 
 
 def release_bytes(images: int, rounds: int, shape: tuple[int, int, int], classes: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from jaxtyping import Float, Int
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import Normalisation
+from hideseek.records.shared_model import NetworkSize, network_size
 from hideseek.records.task import Task
 
 if TYPE_CHECKING:
@@ -77,17 +79,34 @@ class UpdateRelease(Release):
             own=0 if self.own is None else len(self.own),
             images_per_item=together,
             channels=self.shape[0],
+            network=self.network_size.multiplications,
+            parameters=self.network_size.parameters,
         )
+
+    @cached_property
+    def network_size(self) -> NetworkSize:
+        """Count what the model takes for one image."""
+        return network_size(self.models[0].build(), self.shape)
 
     def contents(self) -> Contents:
         """Say how many updates there are, and what is beside them."""
         own = 0 if self.own is None else len(self.own)
-        return Contents("update", len(self.updates), self.labels is not None, own=own)
+        return Contents("update", len(self.updates), self.labels is not None, own=own, model=self.models[0].name)
 
     def as_noise(self, chance: Randomness) -> Self:
-        """Give the same release with Gaussian noise of the same scale in place of every tensor."""
+        """Give the same release with Gaussian noise of the same scale in place of every tensor.
+
+        Statistics of batch norm tell of images too, with those who have them: these are noise as well.
+        """
         noise = tuple({name: noisy(tensor, chance) for name, tensor in update.items()} for update in self.updates)
-        return replace(self, updates=noise)
+        statistics = self.statistics and tuple(
+            {name: (noisy(mean, chance), noisy(variance, chance).abs()) for name, (mean, variance) in each.items()}
+            for each in self.statistics
+        )
+        unchanged = self.buffers and tuple(
+            {name: self.model(item).state[name] for name in each} for item, each in enumerate(self.buffers)
+        )
+        return replace(self, updates=noise, buffers=unchanged, statistics=statistics)
 
 
 def noisy(tensor: Tensor, chance: Randomness) -> Tensor:

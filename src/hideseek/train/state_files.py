@@ -46,6 +46,11 @@ def read_state(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]
     return tensors, about
 
 
+def state_digest(tensors: Mapping[str, Tensor]) -> str:
+    """Give the checksum of some tensors and their names."""
+    return _digest({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, "")
+
+
 def _digest(tensors: Mapping[str, Tensor], described: str) -> str:
     total = blake3(described.encode())
     for name in sorted(tensors):

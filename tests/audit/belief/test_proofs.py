@@ -7,7 +7,7 @@ import torch
 
 from clocks import VirtualClock
 from hideseek.audit.belief import proofs
-from hideseek.audit.belief.proofs import proof_size, prove
+from hideseek.audit.belief.proofs import _likely, proof_size, prove
 from hideseek.audit.question import Question
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -106,3 +106,13 @@ def test_under_a_mask_few_rounds_are_enough_for_a_weak_case(
     case = found.proofs[0].case
     assert case is not None
     assert (case.mechanism, case.rounds) in {("instahide", rounds), ("pair-instahide", rounds)}
+
+
+@pytest.mark.parametrize(
+    ("weak", "noise", "likely"),
+    [(2.0, 1.0, 1.0), (1.0, 2.0, 1.0), (1.0, 50.0, 50.0), (None, 3.0, 3.0), (3.0, None, 3.0), (None, None, None)],
+)
+def test_a_short_way_through_the_weak_case_is_not_expected(
+    weak: float | None, noise: float | None, likely: float | None
+) -> None:
+    assert _likely(weak, noise) == likely

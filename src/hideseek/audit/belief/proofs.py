@@ -16,11 +16,10 @@ from hideseek.records.secret import Secret
 from hideseek.seek import refusal
 from hideseek.seek.run import NotFinite
 
-IMAGES, PUBLIC, OWN = 48, 300, 2000  # of a weak case
-MOST_ROUNDS = 20  # of a weak case, however many are audited: whoever needs more of them is not believed
-NOISE_ROUNDS = 10  # of noise, however few are audited: rows enough to err on, and to time the attack by
+PUBLIC, OWN = 300, 2000  # images of a weak case besides the private ones
 WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
 LONGEST = 90.0  # seconds, after which a proof is given up
+SHORT_WAY = 5.0  # times slower on noise than on its weak case is an attack that found a short way in the latter
 STRICT = 5  # times less often than a verdict may a proof on noise err: it would withhold a good attack
 
 
@@ -38,12 +37,13 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
     The weak case has the rounds that are audited, and the mask that the scheme has: an attack that takes more rounds
     than there are, or rows without a mask, would be believed for what it cannot do here.
     """
-    images = _some(question.private, IMAGES, chance)
+    trial = scheme.trial(question.private)
+    images = _some(question.private, trial.images, chance)
     public = question.public_for(scheme)
     public = None if public is None else _some(public, PUBLIC, chance)
     own = None if question.own is None else _some(question.own, OWN, chance)
     belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
-    rounds = min(question.rounds, MOST_ROUNDS)
+    rounds = min(question.rounds, trial.rounds)
 
     def shared(weak: Encoder, rounds: int) -> tuple[Release, Secret]:
         release, secret = weak.hide(images, public, chance, rounds)
@@ -56,21 +56,20 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
             case = WeakCase(weak.mechanism, len(secret.private), rounds)
             belief = _on_weak_case(attack, case, given, secret, chance, clock)
             if belief.proofs[0].passed:
-                longer = shared(weak, NOISE_ROUNDS) if rounds < NOISE_ROUNDS else (given, secret)
+                longer = shared(weak, trial.noise_rounds) if rounds < trial.noise_rounds else (given, secret)
                 noise, unit = _on_noise(attack, *longer, chance, clock)
-                units = [each for each in (belief.unit, unit) if each is not None]
-                return Belief((*belief.proofs, noise), min(units, default=None))
+                return Belief((*belief.proofs, noise), _likely(belief.unit, unit))
     return belief
 
 
 def proof_size(scheme: Encoder, question: Question) -> Task:
     """Tell how large a weak case is at most, for planning."""
-    public, own = question.public_for(scheme), question.own
-    return scheme.planned_size(
-        question.private.take(slice(0, IMAGES)),
+    public, own, trial = question.public_for(scheme), question.own, scheme.trial(question.private)
+    return scheme.weak_size(
+        question.private.take(slice(0, trial.images)),
         None if public is None else question.known_of(public.take(slice(0, PUBLIC))),
         None if own is None else own.take(slice(0, OWN)),
-        max(NOISE_ROUNDS, min(question.rounds, MOST_ROUNDS)),
+        max(trial.noise_rounds, min(question.rounds, trial.rounds)),
     )
 
 
@@ -88,8 +87,19 @@ def _on_weak_case(
     return Belief((Proof("weak case", broke(found), case, found),), _unit(fitted, release, evidence))
 
 
+def _likely(on_weak_case: float | None, on_noise: float | None) -> float | None:
+    """Expect what a unit of work takes from two runs.
+
+    The shorter counts, since the machine may have been busy; but an attack that was many times faster on its weak case
+    had a short way there, which what is audited need not have.
+    """
+    if on_weak_case is None or on_noise is None:
+        return on_noise if on_weak_case is None else on_weak_case
+    return on_noise if on_noise > SHORT_WAY * on_weak_case else min(on_weak_case, on_noise)
+
+
 def _unit(attack: Attack[Any], release: Release, evidence: Evidence) -> float | None:
-    """Give the seconds of a unit of work; the shorter of two runs counts, since the machine may have been busy."""
+    """Give the seconds of a unit of work."""
     work = attack.work(release.size())
     return evidence.seconds / work if work else None
 

@@ -19,10 +19,9 @@ from hideseek.train.speed import unit_seconds
 from hideseek.train.training import automatic
 
 UNKNOWN = (2.0, 60.0)  # seconds, at least and at most, for an attack that does not count its work
-HIDING = 1500  # multiplications a pixel: encoding, hashing, writing, reading
 JUDGING = (1.0, 300_000)  # seconds, and multiplications a private pixel: metrics, baselines, resamples
 FEW = 8  # images that a scheme is tried on, to see which attacks apply
-CHANGES = 2  # that are measured where a scheme is broken
+FEWEST_CHANGES = 2  # that time is kept for, to measure them where a scheme is broken
 WALL_FACTOR = 4.0  # times the budget may an audit last: beside two busy processes on two cores it lasts about twice
 
 
@@ -77,16 +76,22 @@ def make_plan(question: Question) -> Plan:
         apply, not_here = _attacks(name, scheme, question, unit)
         refused |= not_here
         attacks += apply
-        pixels = question.rounds * question.private.images.numel()
-        hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + HIDING * pixels * unit, must=True))
+        making = scheme.hiding_work(question.private, question.rounds) * unit
+        hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + making, must=True))
         if apply:
             usual = sum(attack.full for attack in apply) / len(apply)
-            judging = CHANGES * _judging(question, unit)
-            advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=CHANGES * usual))
+            count = changes(scheme, question)
+            judging = count * (_judging(question, unit) + making)
+            advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=count * usual))
     ordered = proved_once(in_order(attacks, question.attacks), question)
     budget = question.budget
     steps = allocate([*hiding, *ordered, *training, *advice], budget, QUARTER * budget, OVERRUN * budget)
     return Plan(steps, refused, unit, question.budget, epochs)
+
+
+def changes(scheme: Encoder, question: Question) -> int:
+    """Count the changes of a scheme that are measured where it is broken."""
+    return max(FEWEST_CHANGES, sum(1 for _ in scheme.stronger(question.rounds)))
 
 
 def planned_task(scheme: Encoder, question: Question) -> Task:

@@ -10,7 +10,7 @@ from hideseek.errors import BadInput
 from hideseek.records import Encoder, MixingEncoder
 from hideseek.records.defence import Defence
 
-S = TypeVar("S", bound=Encoder)
+S = TypeVar("S", bound=Encoder | Defence)
 
 
 class BadParameter(BadInput):
@@ -49,7 +49,7 @@ def from_json(described: object) -> MixingEncoder:
 
 
 def scheme_of(described: object, wanted: type[S]) -> S:
-    """Do the same for a scheme of another kind."""
+    """Do the same for a scheme of another kind, or a defence."""
     try:
         scheme: S = _build(described, wanted)
     except (RecursionError, OverflowError):

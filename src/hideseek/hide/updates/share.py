@@ -11,19 +11,27 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.updates.changes import described, stronger_settings
+from hideseek.hide.updates.planned import planned_network
 from hideseek.hide.updates.recomputed import Recomputed
 from hideseek.hide.updates.update_files import read_update_secret, read_updates, write_updates
 from hideseek.models import build
 from hideseek.progress import track
 from hideseek.records import Samples, Task
 from hideseek.records.defence import Defence
-from hideseek.records.encoder import Encoder, Known
-from hideseek.records.shared_model import SharedModel
+from hideseek.records.encoder import Change, Encoder, Known, Trial
+from hideseek.records.shared_model import NetworkSize, SharedModel
 from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.train.gradients import gradient, local_steps, parameters_of
+from hideseek.train.state_files import state_digest
 from hideseek.train.worker import torch_seed
+
+IMAGES, FEWEST = 16, 8  # images of a weak case: most, and however large the model is
+TRIAL_BYTES = 1 << 30  # of the updates of a weak case
+TRIAL_ROUNDS = 10  # of a weak case of encodings
+SLOWER, WRITING = 5.0, 100.0  # times a large matrix product: passes of small batches; multiplications a number on disk
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     """How images are encoded before gradients are taken."""
     defences: tuple[Defence, ...] = ()
     """What is done to the update, in this order."""
+    trained: bool = False
+    """Whether the model was trained before: gradients of one that was are smaller, and tell other things."""
     start: SharedModel | None = field(default=None, compare=False, repr=False)
     """The model that the server sent; None: freshly initialised."""
 
@@ -162,11 +172,15 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             state = make().state_dict()
         return replace(self, start=SharedModel(self.model, make, state))
 
+    def network_size(self, private: Samples) -> NetworkSize:
+        """Count what the model takes for one image."""
+        return planned_network(self.model, private.shape, private.labels.shape[1], self.start)
+
     def planned_size(
         self, private: Samples, public: Samples | None = None, own: Samples | None = None, rounds: int = 1
     ) -> Task:
         """Tell how large the release will be."""
-        together = self.work.images
+        together, network = self.work.images, self.network_size(private)
         return Task(
             items=-(-len(private) // together) * rounds,
             images=len(private),
@@ -174,16 +188,72 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             own=0 if own is None else len(own),
             images_per_item=together,
             channels=private.shape[0],
+            network=network.multiplications,
+            parameters=network.parameters,
         )
 
+    def release_bytes(self, private: Samples, rounds: int) -> int:
+        """Count a 32-bit number for every parameter of every update."""
+        task = self.planned_size(private, rounds=rounds)
+        return 4 * task.items * task.parameters
+
+    def hiding_work(self, private: Samples, rounds: int) -> float:
+        """Count three passes an image and step, at the speed of small convolutions, and the writing of updates."""
+        task = self.planned_size(private, rounds=rounds)
+        passes = 3.0 * task.network * len(private) * rounds * self.local_epochs
+        return SLOWER * passes + WRITING * task.items * task.parameters
+
+    def trial(self, private: Samples) -> Trial:
+        """Give fewer images to models whose gradients take much room; rounds matter only to encodings."""
+        fitting = TRIAL_BYTES // (4 * self.network_size(private).parameters)
+        rounds = 1 if self.encoding is None else max(1, min(TRIAL_ROUNDS, fitting // FEWEST))
+        return Trial(max(FEWEST, min(IMAGES, fitting // rounds)), rounds, noise_rounds=1)
+
+    def weak_size(self, private: Samples, public: Samples | None, own: Samples | None, rounds: int) -> Task:
+        """Tell the size of a weak case."""
+        return self._weak().planned_size(private, public, own, rounds)
+
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
-        """Share the gradient of one image, undefended."""
-        yield replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+        """Share the gradient of one image, undefended; and of one encoding, for attacks that undo encodings.
+
+        Where batch norm does not take one image, two are shared, or running statistics used.
+        """
+        if self._takes_one(images, chance):
+            yield self._weak()
+        else:
+            yield replace(self._weak(), batch=2)
+            yield replace(self._weak(), mode="eval")
+        if self.encoding is not None:
+            yield replace(self._weak(), encoding=self.encoding)
+
+    def _weak(self) -> "ShareUpdates":
+        return replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+
+    def _takes_one(self, images: Samples, chance: Randomness) -> bool:
+        try:
+            self._weak().hide(images.take(slice(0, 1)), None, chance)
+        except BadInput:
+            return False
+        return True
 
     @property
     def weak_kind(self) -> str:
-        """Name the weak cases: they are alike for one architecture and mode."""
-        return f"updates-{self.model}-{self.mode}"
+        """Name the weak cases: they are alike for one model, mode and encoding."""
+        encoded = () if self.encoding is None else (self.encoding.mechanism,)
+        return "-".join(("updates", self.model, self.mode, *(("trained",) if self.trained else ()), *encoded))
+
+    def summary(self) -> str:
+        """Say what is shared, in words."""
+        return described(self)
+
+    def fingerprint(self) -> str:
+        """Give a digest of the weights."""
+        return "" if self.start is None else state_digest(self.start.state)
+
+    def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:
+        """Give larger batches, more local steps, and stronger or further defences."""
+        for change, stronger in stronger_settings(self):
+            yield change, stronger, rounds
 
     def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
         """Say what is known of the defences."""

@@ -14,6 +14,9 @@ GIVEN = {
     "made_for": "which image each row was made for",
     "sources": "which images are in each row",
     "weights": "the weights",
+    "round_of": "the round of each update",
+    "labels": "the labels of each update",
+    "statistics": "what batch norm saw of each update",
 }
 """What an attacker knows who is given a field; the name of any other field is written with spaces."""
 WHO = {Outcome.BROKEN: "by", Outcome.LEAKS: "to"}
@@ -118,6 +121,8 @@ def knew(contents: Contents, given: Sequence[str]) -> str:
     '3,200 encodings with labels, the scheme, the very 400 public images mixed in, the weights, device ids.'
     """
     parts = [f"{counted(contents.items, contents.item)}{' with labels' if contents.labelled else ''}", "the scheme"]
+    if contents.model:
+        parts.append(f"{contents.model} with its weights")
     if contents.public:
         larger = f"{counted(contents.public, 'larger public image')}, of which patches were mixed in"
         parts.append(larger if contents.larger else f"the very {counted(contents.public, 'public image')} mixed in")

@@ -109,7 +109,14 @@ def plain(value: Any) -> str:
 
     >>> plain(True), plain(0.30000000000000004), plain(["a", 1]), plain("as it is"), plain(None)
     ('yes', '0.3', '["a", 1]', 'as it is', 'none')
+    >>> plain([{"mechanism": "gradient-pruning", "p": 0.9}, {"mechanism": "sign"}]), plain([])
+    ('gradient-pruning (p = 0.9), sign', 'none')
     """
+    if isinstance(value, list) and all(isinstance(each, dict) and "mechanism" in each for each in value):
+        return ", ".join(map(plain, value)) or "none"
+    if isinstance(value, dict) and isinstance(value.get("mechanism"), str):
+        settings = ", ".join(f"{name} = {plain(each)}" for name, each in value.items() if name != "mechanism")
+        return f"{value['mechanism']} ({settings})" if settings else str(value["mechanism"])
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     if isinstance(value, float) and math.isfinite(value):

@@ -19,8 +19,8 @@ OUTCOMES = {
         "Private images come back, or are picked from a gallery, better than by any baseline that ignores the release."
     ),
     Outcome.LEAKS: (
-        "No private image came back. Something about rows, keys, labels, likeness or public images did, better than by"
-        " any such baseline."
+        "No private image came back. Something about rows or updates, keys, labels, likeness or public images did,"
+        " better than by any such baseline."
     ),
     Outcome.RESISTED: (
         "These attacks ran, at this budget, and beat no baseline; each says the smallest effect that it would have"

@@ -20,6 +20,10 @@ CHANGES = {
     ChangeKind.MORE_NOISE: "More noise: {parameter} = {after}{instead}",
     ChangeKind.COARSER: "Rows in {after} bits{instead}, and labels drawn by weight",
     ChangeKind.OTHER_SCHEME: "Another scheme: {scheme} with {parameter} = {after}",
+    ChangeKind.LARGER_BATCH: "Larger batches: {after} images{instead}",
+    ChangeKind.MORE_LOCAL_STEPS: "More local steps before weights are sent: {after}{instead}",
+    ChangeKind.STRONGER_DEFENCE: "More of {scheme}: {parameter} = {after}{instead}",
+    ChangeKind.DEFENCE: "A further defence: {scheme} with {parameter} = {after}",
 }
 
 
