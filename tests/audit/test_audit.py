@@ -37,6 +37,7 @@ from hideseek.seek import ATTACKS
 from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.unmask_public import UnmaskPublic
+from row_attacks import ROW_ATTACKS
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
 audit = partial(real_audit, clock=VirtualClock())  # which never moves: no attack or proof is stopped
@@ -282,7 +283,7 @@ def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
 def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine of a fixed speed."""
     monkeypatch.setattr("hideseek.audit.planning.plan.unit_seconds", lambda: 1e-11)
-    question = asked(faces, attacks=dict(ATTACKS), own=photos(faces), budget=20.0)
+    question = asked(faces, attacks=dict(ROW_ATTACKS), own=photos(faces), budget=20.0)
     plan = make_plan(question)
     refused = {key.attack for key in plan.refused}
     assert refused == {
@@ -290,7 +291,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
         *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve", "smooth-signs"),
     }
     planned = [step.key for step in plan.steps]
-    assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
+    assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ROW_ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
     assert 10 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
     tiny = make_plan(replace(question, budget=0.01))

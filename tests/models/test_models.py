@@ -42,6 +42,7 @@ def parameters(module: nn.Module) -> int:
         ),
         ("classifier", (512, 7, 7), 10, (25_088 + 1 + 2) * 1024 + (1024 + 1 + 2) * 512 + (512 + 1) * 10),
         ("linear", (512, 7, 7), 10, (25_088 + 1) * 10),
+        ("relu-dense", SMALL, 10, (3072 + 1) * 1000 + (1000 + 1) * 100 + (100 + 1) * 10),
     ],
 )
 def test_networks_have_their_published_size(name: str, shape: Shape, classes: int, count: int) -> None:

@@ -30,6 +30,7 @@ from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.public_search import PublicSearch
+from row_attacks import ROW_ATTACKS
 from toy_gradient import GradientRelease
 from toys import images
 
@@ -95,7 +96,7 @@ def released(name: str, rounds: int = 8) -> EncodedRelease:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None:
     attack, release = ATTACKS[name], released(scheme)
     reason = attack.refuses(release)
@@ -113,7 +114,7 @@ def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None
 
 
 @pytest.mark.parametrize("scheme", ["mixup-cross", "instahide-cross"])
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
     """Numbers without neighbours, as a pretrained network gives: SSIM and convolutions need them, and signs do."""
     private, public, own = (images(count, 30, 1, 1, stored=False, seed=count) for count in (12, 40, 41))
@@ -127,13 +128,13 @@ def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
         assert run(attack, release, seeded(0)).claims
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_one_round_is_too_few_for_some(name: str) -> None:
     refused = {scheme for scheme in SCHEMES if ATTACKS[name].refuses(released(scheme, 1)) is not None}
     assert refused == ALL - (APPLIES[name] - FIRST_ROUND.get(name, set()))
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_what_is_missing_is_asked_for_only_where_it_helps(name: str) -> None:
     attack = ATTACKS[name]
     for scheme in SCHEMES:
@@ -149,7 +150,7 @@ def test_what_is_missing_is_asked_for_only_where_it_helps(name: str) -> None:
             assert refusal(attack, bare) is None
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize("attack", ROW_ATTACKS.values(), ids=ROW_ATTACKS)
 def test_another_kind_of_release_is_refused_before_the_attack_is_asked(attack: Attack[Any]) -> None:
     other = GradientRelease.__new__(GradientRelease)  # without a field: to ask for one would raise
     facts: dict[str, int | str] = {"wanted": "EncodedRelease", "given": "GradientRelease"}

@@ -27,6 +27,7 @@ MODELS: dict[str, Build] = {
     "resnext50": resnet.resnext50,
     "nasnet": nasnet.nasnet,
     "classifier": dense.dense,
+    "relu-dense": dense.relu_dense,
     "linear": dense.linear,
 }
 

@@ -116,6 +116,14 @@ class Reason(StrEnum):
         "rows of {given} numbers are too large for this attack, which takes {wanted} at most: load images smaller.",
     )
     TOO_FEW_PIXELS = "too-few-pixels", "too few pixels: {given}, and {wanted} or more are needed."
+    NO_DENSE_INPUT = (
+        "no-dense-input",
+        "this attack is on networks whose images reach a dense layer with a bias unchanged; here {given} comes first.",
+    )
+    EMPTY_UPDATES = (
+        "empty-updates",
+        "all updates are zero, or no numbers, at the layer {layer}, so that they hold nothing of the images.",
+    )
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

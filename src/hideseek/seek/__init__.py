@@ -31,6 +31,7 @@ from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
+from hideseek.seek.updates.first_layer import FirstLayer
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
@@ -56,6 +57,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),
+    # updates of a model
+    "first-layer": FirstLayer(),
 }
 
 VARIANTS: dict[str, Attack[Any]] = {

@@ -15,6 +15,7 @@ from hideseek.hide import ENCODERS, Mixup
 from hideseek.records import Attack, Samples
 from hideseek.records.result import WeakCase
 from hideseek.seek import ATTACKS
+from row_attacks import ROW_ATTACKS
 from trial_attacks import Idle, Known, Look
 
 
@@ -63,7 +64,7 @@ VERY_PATCHES = ("mixup-public", "braverman")  # attacks that need them
 CASES = [
     (attack, scheme)
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "instahide-inside", "singularized-mixup")
-    for attack in ATTACKS
+    for attack in ROW_ATTACKS
     if (scheme == "instahide-cross") == (attack in ("braverman", "public-search", "demask", "unmask-public"))
     and (scheme == "instahide-inside") == (attack in ("phase-retrieval", "link-and-solve", "smooth-signs"))
     and (scheme == "mixup-cross") == (attack == "mixup-public")

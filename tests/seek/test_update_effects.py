@@ -1,0 +1,82 @@
+"""The effect of every attack on updates: it breaks one release and is at chance on another, as in test_effects.py."""
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+
+from hideseek.chance import seeded
+from hideseek.data import load, normalise
+from hideseek.hide.updates import ShareUpdates
+from hideseek.records import Attack, Samples
+from hideseek.records.update_release import UpdateRelease
+from hideseek.records.update_secret import UpdateSecret
+from hideseek.score.claims import CLAIMS
+from hideseek.score.judge import judge
+from hideseek.seek import ATTACKS, VARIANTS, run
+
+SURE = 1e-3
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an attack breaks, by which figures; noise in place of the updates leaves it at chance."""
+
+    breaks: ShareUpdates
+    figures: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    images: int = 20
+
+
+EFFECTS = {
+    "first-layer": Effect(ShareUpdates("relu-dense", batch=5), ("recovered", "re-identified")),
+}
+
+
+@cache
+def faces() -> Samples:
+    return normalise(load("faces", size=16), "channel")
+
+
+@cache
+def hidden(name: str) -> tuple[UpdateRelease, UpdateSecret]:
+    """A release whose attacker has images of his own; what is withheld stays so."""
+    effect = EFFECTS[name]
+    release, secret = effect.breaks.hide(faces().take(torch.arange(effect.images)), None, seeded(1))
+    return replace(release, own=faces().take(slice(effect.images, None))), secret
+
+
+def p_values(name: str, release: UpdateRelease, secret: UpdateSecret) -> dict[tuple[int, str], float]:
+    """How likely each decisive figure of each claim would be if the attack were no better than the best baseline."""
+    chosen: Any = replace({**ATTACKS, **VARIANTS}[name], **EFFECTS[name].settings)  # type: ignore[type-var]
+    given: Attack[Any] = chosen
+    needed = [need for need in given.needs if need in UpdateRelease.withheld]
+    evidence = run(given, secret.reveal(release, needed), seeded(2))
+    decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
+    scores = judge(evidence, secret, seeded(3), decisive).scores
+    return {
+        (score.number, score.metric): 1.0 if score.significance is None else score.significance.p_value
+        for score in scores
+    }
+
+
+def test_the_table_has_every_attack_on_updates() -> None:
+    assert set(EFFECTS) == {name for name, each in {**ATTACKS, **VARIANTS}.items() if each.sees is UpdateRelease}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_it_breaks_this(name: str) -> None:
+    found = p_values(name, *hidden(name))
+    figures = set(EFFECTS[name].figures)
+    assert {metric for _, metric in found} >= figures
+    assert all(value < SURE for (_, metric), value in found.items() if metric in figures), found
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_it_is_at_chance_on_noise(name: str) -> None:
+    release, secret = hidden(name)
+    found = p_values(name, release.as_noise(seeded(5)), secret)
+    assert found
+    assert all(value > SURE for value in found.values()), found
