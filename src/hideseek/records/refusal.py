@@ -112,6 +112,11 @@ class Reason(StrEnum):
         " image, and this attack is on pixels that are independent Gaussians.",
     )
     TOO_FEW_PIXELS = "too-few-pixels", "too few pixels: {given}, and {wanted} or more are needed."
+    NO_LEARNING_RATE = (
+        "no-learning-rate",
+        "local steps of the length 0 change nothing: it takes a learning rate above 0 to tell a gradient from them.",
+    )
+    EMPTY_UPDATES = "empty-updates", "every entry of every update is zero, so that there is no gradient to match."
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

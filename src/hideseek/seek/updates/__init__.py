@@ -1,0 +1,1 @@
+"""Attacks on updates of a model, as federated learning shares them."""
