@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pytest
 import torch
 
+from attacks_by_kind import ROW_ATTACKS
 from clocks import VirtualClock
 from hideseek.audit import Question, learning_from, make_plan
 from hideseek.audit import audit as real_audit
@@ -263,7 +264,7 @@ def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_pa
     public = photos(faces, "patches:photos?each=1") if scheme.mixes_public else None
     shifted = LinkShifted(seeds=4, restarts=6, steps=20, refits=1)
     quick = {"mixup-public": MixupPublic(rows=40), "unmask-public": UnmaskPublic(rows=20), "link-shifted": shifted}
-    attacks = {**ATTACKS, **quick}
+    attacks = {**ROW_ATTACKS, **quick}
     del attacks["demask"], attacks["carlini"]  # which take a minute to train; demask is in test_proofs.py
     question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, UNLIMITED)
     result = audit(question, tmp_path / "a", seed=2)
@@ -282,7 +283,7 @@ def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
 def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine of a fixed speed."""
     monkeypatch.setattr("hideseek.audit.planning.plan.unit_seconds", lambda: 1e-11)
-    question = asked(faces, attacks=dict(ATTACKS), own=photos(faces), budget=20.0)
+    question = asked(faces, attacks=dict(ROW_ATTACKS), own=photos(faces), budget=20.0)
     plan = make_plan(question)
     refused = {key.attack for key in plan.refused}
     assert refused == {
@@ -290,7 +291,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
         *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve"),
     }
     planned = [step.key for step in plan.steps]
-    assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ATTACKS) - refused
+    assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ROW_ATTACKS) - refused
     assert {key.kind for key in planned} == {StepKind.HIDE, StepKind.ATTACK, StepKind.ADVICE}
     assert 10 < plan.expected <= question.budget < make_plan(replace(question, budget=1e6)).expected
     tiny = make_plan(replace(question, budget=0.01))

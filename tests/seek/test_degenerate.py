@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from attacks_by_kind import ROW_ATTACKS, ROW_VARIANTS
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import Coarse, InstaHide, Laplace, Mixup, RecipeEncoder
@@ -116,7 +117,7 @@ def release_for(name: str, count: int = 8, side: int = 12, rounds: int = 2) -> E
 
 
 @pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+@pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_values(name: str, values: str, tmp_path: Path) -> None:
     release = release_for(name)
     encoded = replace(release.encoded, images=VALUES[values](release.encoded.images))
@@ -124,20 +125,20 @@ def test_values(name: str, values: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+@pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_sizes(name: str, size: str, tmp_path: Path) -> None:
     check_run(name, release_for(name, *SIZES[size]), tmp_path)
 
 
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+@pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_labels(name: str, labels: str, tmp_path: Path) -> None:
     release = release_for(name)
     encoded = replace(release.encoded, labels=LABELS[labels](release.encoded.labels))
     check_run(name, replace(release, encoded=encoded), tmp_path)
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+@pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_noise_that_is_not_there(name: str, tmp_path: Path) -> None:
     """A scheme that says it adds noise, and rows that have none."""
     release = release_for(name)
@@ -145,7 +146,7 @@ def test_noise_that_is_not_there(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("labels", "rows"), [("rounded", "float16"), ("drawn", "int8"), ("drawn", "float32")])
-@pytest.mark.parametrize("name", [*ATTACKS, *VARIANTS])
+@pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_coarse(name: str, labels: LabelKind, rows: RowType, tmp_path: Path) -> None:
     rounds = 8 if name in MANY else 2
     check_run(name, hidden(name in MASKED, name in PUBLIC, 8, 12, rounds, labels, rows), tmp_path)

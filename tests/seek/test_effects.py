@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from attacks_by_kind import ROW_ATTACKS, ROW_VARIANTS
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import Augmented, Geometry, InstaHide, Laplace, Mixup, SingularizedMixup
@@ -170,7 +171,7 @@ def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[t
 
 
 def test_the_table_has_every_attack() -> None:
-    assert set(EFFECTS) == {*ATTACKS, *VARIANTS}
+    assert set(EFFECTS) == {*ROW_ATTACKS, *ROW_VARIANTS}
 
 
 @pytest.mark.parametrize("name", EFFECTS)

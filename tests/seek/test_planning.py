@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.chance import Randomness, seeded
 from hideseek.hide import ENCODERS, Augmented
 from hideseek.records import (
@@ -93,7 +94,7 @@ def released(name: str, rounds: int = 8) -> EncodedRelease:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None:
     attack, release = ATTACKS[name], released(scheme)
     reason = attack.refuses(release)
@@ -111,7 +112,7 @@ def test_an_attack_runs_where_it_does_not_refuse(name: str, scheme: str) -> None
 
 
 @pytest.mark.parametrize("scheme", ["mixup-cross", "instahide-cross"])
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
     """Numbers without neighbours, as a pretrained network gives: SSIM and convolutions need them, and signs do."""
     private, public, own = (images(count, 30, 1, 1, stored=False, seed=count) for count in (12, 40, 41))
@@ -125,13 +126,13 @@ def test_features_are_attacked_like_images(name: str, scheme: str) -> None:
         assert run(attack, release, seeded(0)).claims
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_one_round_is_too_few_for_some(name: str) -> None:
     refused = {scheme for scheme in SCHEMES if ATTACKS[name].refuses(released(scheme, 1)) is not None}
     assert refused == ALL - (APPLIES[name] - FIRST_ROUND.get(name, set()))
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_what_is_missing_is_asked_for_only_where_it_helps(name: str) -> None:
     attack = ATTACKS[name]
     for scheme in SCHEMES:
@@ -147,7 +148,7 @@ def test_what_is_missing_is_asked_for_only_where_it_helps(name: str) -> None:
             assert refusal(attack, bare) is None
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize("attack", ROW_ATTACKS.values(), ids=ROW_ATTACKS)
 def test_another_kind_of_release_is_refused_before_the_attack_is_asked(attack: Attack[Any]) -> None:
     other = GradientRelease.__new__(GradientRelease)  # without a field: to ask for one would raise
     facts: dict[str, int | str] = {"wanted": "EncodedRelease", "given": "GradientRelease"}

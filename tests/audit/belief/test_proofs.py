@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from attacks_by_kind import ROW_ATTACKS
 from clocks import VirtualClock
 from hideseek.audit.belief import proofs
 from hideseek.audit.belief.proofs import proof_size, prove
@@ -63,7 +64,7 @@ VERY_PATCHES = ("mixup-public", "braverman")  # attacks that need them
 CASES = [
     (attack, scheme)
     for scheme in ("mixup", "mixup-cross", "instahide-cross", "instahide-inside", "singularized-mixup")
-    for attack in ATTACKS
+    for attack in ROW_ATTACKS
     if (scheme == "instahide-cross") == (attack in ("braverman", "public-search", "demask", "unmask-public"))
     and (scheme == "instahide-inside") == (attack in ("phase-retrieval", "link-and-solve"))
     and (scheme == "mixup-cross") == (attack == "mixup-public")

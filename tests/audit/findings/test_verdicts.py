@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, THREATS, seen_by, threat_of
 from hideseek.chance import seeded
@@ -164,7 +165,7 @@ def test_attackers_see_what_they_may_and_no_more() -> None:
     assert informed.weights is secret.weights
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", ROW_ATTACKS)
 def test_every_attack_belongs_to_the_weakest_attacker_who_has_what_it_needs(name: str) -> None:
     release, secret = Mixup(k=3).hide(images(10), None, seeded(0))
     chosen = threat_of(ATTACKS[name])

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.audit.planning.budget import Step
 from hideseek.audit.planning.order import in_order
 from hideseek.records import Attack
 from hideseek.records.result import Harm, StepKey, StepKind
-from hideseek.seek import ATTACKS
 from trial_attacks import Counted, Informed, Minor
 
 TOYS: dict[str, Attack[Any]] = {"minor": Minor(), "strong": Counted(), "equal": Counted(), "informed": Informed()}
@@ -37,7 +37,7 @@ def test_the_strongest_first_then_outsiders_then_the_worst_then_the_cheapest() -
 
 
 def test_what_our_attacks_can_show() -> None:
-    shows = {name: attack.shows for name, attack in ATTACKS.items()}
+    shows = {name: attack.shows for name, attack in ROW_ATTACKS.items()}
     recover = {"mixup-pairs", "mixup-public", "average-known", "linear-inversion", "linear-optimum"}
     recover |= {"byte-decoding", "unmask-public", "link-shifted", "phase-retrieval", "link-and-solve", "chen"}
     assert {name for name, harm in shows.items() if harm is Harm.RECOVERED} == recover

@@ -9,9 +9,9 @@ from hideseek.chance import Randomness
 from hideseek.progress import track
 from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.records.update_release import UpdateRelease
-from hideseek.seek.systems.gradient_distance import Cosine, Distance
+from hideseek.seek.systems.gradient_distance import Cosine, Squared
 from hideseek.seek.systems.image_starts import Start
-from hideseek.seek.systems.matching_loop import Adam, Optimiser
+from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.systems.matching_objective import Prior
 from hideseek.seek.updates.matched_update import Matcher
 from hideseek.seek.work import attacked, largest
@@ -36,11 +36,11 @@ class GradientMatching(Attack[UpdateRelease]):
     sees: ClassVar[type[UpdateRelease]] = UpdateRelease
     source: ClassVar[str] = "Zhu et al. 2019, Geiping et al. 2020, Huang et al. 2021; balanced tensors are ours"
 
-    distance: Distance = field(default_factory=lambda: Cosine(balance=0.5))
+    distance: Cosine | Squared = field(default_factory=lambda: Cosine(balance=0.5))
     """How gradients are compared."""
     prior: Prior = field(default_factory=lambda: Prior(total_variation=1e-2))
     """What is expected of images."""
-    optimiser: Optimiser = field(default_factory=lambda: Adam(steps=600))
+    optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(steps=600))
     """How to descend."""
     start: Start = field(default_factory=Start)
     """Where to begin."""
