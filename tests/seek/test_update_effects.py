@@ -17,7 +17,7 @@ from hideseek.score.claims import CLAIMS
 from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
-from hideseek.seek.systems.matching_objective import Prior
+from hideseek.seek.systems.matching_prior import Prior
 
 pytestmark = pytest.mark.usefixtures("without_lpips")
 SURE = 1e-3

@@ -33,7 +33,7 @@ from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
 from hideseek.seek.systems.gradient_distance import Cosine, Squared
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
-from hideseek.seek.systems.matching_objective import Prior
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.gradient_matching import GradientMatching
 
 AS_PRINTED = GradientMatching(Cosine(), Prior(), peel=False)

@@ -16,7 +16,7 @@ def tensors(seed: int) -> list[Tensor]:
 
 
 def reference(distance: Distance, found: list[Tensor], target: list[Tensor], kept: list[Tensor]) -> float:
-    weights = [np.linalg.norm(each) ** -distance.balance for each in target]
+    weights = [float(np.sqrt((each.numpy() ** 2).mean())) ** -distance.balance for each in target]
     g, t = (
         np.concatenate([(w * each * on).numpy().ravel() for w, each, on in zip(weights, some, kept, strict=True)])
         for some in (found, target)

@@ -10,7 +10,8 @@ from hideseek.chance import seeded
 from hideseek.models import build
 from hideseek.seek.systems.batch_norm_aims import derived, misfit
 from hideseek.seek.systems.gradient_distance import Cosine
-from hideseek.seek.systems.matching_objective import Objective, Prior
+from hideseek.seek.systems.matching_objective import Objective
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.update_labels import estimated_size, recovered_labels
 from hideseek.seek.systems.update_views import OneGradient
 from hideseek.train.batch_statistics import batch_statistics

@@ -1,5 +1,6 @@
 """Gradient matching on updates of every kind, and what it refuses."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from hideseek.seek.systems.batch_norm_aims import misfit
 from hideseek.seek.systems.gradient_distance import Squared
 from hideseek.seek.systems.image_starts import Start
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
-from hideseek.seek.systems.matching_objective import Prior
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.similarity import correlation
 from hideseek.train.batch_statistics import batch_statistics
@@ -105,7 +106,7 @@ def changed(release: UpdateRelease, value: Tensor) -> UpdateRelease:
 
 def test_what_is_refused(faces: Samples) -> None:
     release, _ = ShareUpdates("lenet", sends="weights").hide(faces, None, seeded(1))
-    still: Any = replace(release.scheme)
+    still: Any = copy(release.scheme)
     object.__setattr__(still, "rate", 0.0)
     assert refusal(QUICK, replace(release, scheme=still)) == Refusal(Reason.NO_LEARNING_RATE)
     assert refusal(QUICK, changed(release, torch.tensor(0.0))) == Refusal(Reason.EMPTY_UPDATES)

@@ -21,9 +21,10 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class Distance(ABC):
-    """A distance of gradients. Every tensor is multiplied by ‖ĝ_l‖^−balance first.
+    """A distance of gradients. Every tensor is multiplied by (root mean square of ĝ_l)^−balance first.
 
-    0 leaves tensors as they are, so that the largest decide; at 1 all count alike, whatever their size.
+    0 leaves tensors as they are, so that biases and the last layers decide, which tell least of an image; at 1 all
+    entries count alike.
     """
 
     balance: float = 0.0
@@ -94,5 +95,5 @@ class Comparison:
 
 
 def _size(tensor: Tensor) -> float:
-    """Give the length of a tensor; 1 where all of it is zero."""
-    return float(tensor.norm()) or 1.0
+    """Give the root mean square of a tensor; 1 where all of it is zero."""
+    return float(tensor.square().mean().sqrt()) or 1.0

@@ -1,6 +1,7 @@
 """What gradient matching makes small, and its derivative by images, labels and whatever else is learned."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ from torch.func import functional_call
 from hideseek.seek.systems.batch_norm_aims import misfit
 from hideseek.seek.systems.frozen_switches import FrozenSwitches, KeptSwitches
 from hideseek.seek.systems.gradient_distance import Comparison
-from hideseek.seek.systems.image_total_variation import total_variation
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.update_views import OneGradient, UpdateView
 from hideseek.train.batch_statistics import Statistics, watched
 from hideseek.train.gradients import explained, soft_cross_entropy
@@ -26,29 +27,6 @@ class Evaluated:
     value: float
     distance: float
     derivatives: list[Tensor]
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What an attacker expects of images: smooth ones, and not large ones."""
-
-    total_variation: float = 0.0
-    """The weight of mean |∂x| + mean |∂y|."""
-    squares: float = 0.0
-    """The weight of the mean of x²."""
-
-    def __call__(self, images: Tensor, *, masked: bool) -> tuple[float, Tensor | None]:
-        """Give the penalty, and its derivative by the images."""
-        value, derivative = 0.0, None
-        if self.total_variation:
-            found, by_images = total_variation(images.detach(), masked=masked)
-            value, derivative = self.total_variation * float(found), by_images * self.total_variation
-        if self.squares:
-            pixels = images.detach()
-            value += self.squares * float(pixels.square().mean())
-            slope = pixels * (2 * self.squares / pixels.numel())
-            derivative = slope if derivative is None else derivative + slope
-        return value, derivative
 
 
 @dataclass
@@ -68,7 +46,7 @@ class Objective:
     aims: Statistics = field(default_factory=dict)
     aims_weight: float = 0.0
     difference: bool = False
-    _shifted: nn.Module | None = None
+    _passes: "_Passes | None" = None
 
     def __call__(self, images: Tensor, logits: Tensor | None, labels: Tensor) -> Evaluated:
         """Evaluate for images, and labels or, where those are sought too, their logits."""
@@ -84,7 +62,7 @@ class Objective:
     def _by_graph(self, images: Tensor, logits: Tensor | None, labels: Tensor) -> tuple[float, float, list[Tensor]]:
         sought: list[Tensor] = [images, *([] if logits is None else [logits]), *self.view.learned()]
         given = labels if logits is None else logits.softmax(1)
-        with watched(self.view.network) as seen:
+        with self._watched(self.view.network) as seen:
             tensors = self.view.tensors(images, given)
             if self.aims and not isinstance(self.view, OneGradient):  # what batch norm saw at the start
                 functional_call(self.view.network, dict(self.view.parameters), (images,))
@@ -105,15 +83,17 @@ class Objective:
         return total, distance, list(found)
 
     def _by_difference(self, images: Tensor, labels: Tensor) -> tuple[float, float, list[Tensor]]:
-        parameters = list(self.view.parameters.values())
+        if self._passes is None:
+            self._passes = _Passes.of(self.view)
+        passes = self._passes
         with KeptSwitches() as kept, explained():
-            loss = soft_cross_entropy(functional_call(self.view.network, dict(self.view.parameters), (images,)), labels)
-        *tensors, here = torch.autograd.grad(loss, [*parameters, images], allow_unused=True, materialize_grads=True)
+            loss = soft_cross_entropy(passes.network(images), labels)
+        *tensors, here = torch.autograd.grad(loss, [*passes.weights, images], allow_unused=True, materialize_grads=True)
         value, slopes = self.comparison(tensors)
-        step = STEP * _length(parameters) / max(_length(slopes), 1e-30)
-        shifted = self._moved(parameters, slopes, step)
-        with watched(shifted) as seen, FrozenSwitches(kept.choices):
-            loss = soft_cross_entropy(shifted(images), labels)
+        step = STEP * passes.length / max(_length(slopes), 1e-30)
+        passes.move(slopes, step)
+        with self._watched(passes.shifted) as seen, FrozenSwitches(kept.choices):
+            loss = soft_cross_entropy(passes.shifted(images), labels)
         total = distance = float(value)
         if self.aims:
             extra = misfit(seen, self.aims)
@@ -122,16 +102,38 @@ class Objective:
         (there,) = torch.autograd.grad(loss, images)
         return total, distance, [(there - here) / step]
 
-    def _moved(self, parameters: Sequence[Tensor], slopes: Sequence[Tensor], step: float) -> nn.Module:
-        """Give a copy of the network at θ + εv, the same one every time."""
-        if self._shifted is None:
-            self._shifted = deepcopy(self.view.network).requires_grad_(False)
-        named = dict(self._shifted.named_parameters())
-        places: list[Tensor] = [named[name] for name in self.view.parameters]
+    def _watched(self, network: nn.Module) -> AbstractContextManager[Statistics]:
+        """Watch what batch norm sees, where that is aimed at."""
+        return watched(network) if self.aims else nullcontext({})
+
+
+@dataclass(frozen=True)
+class _Passes:
+    """Two copies of a network: at θ, and to be moved to θ + εv."""
+
+    network: nn.Module
+    weights: list[Tensor]
+    shifted: nn.Module
+    places: list[Tensor]
+    length: float
+
+    @classmethod
+    def of(cls, view: UpdateView) -> "_Passes":
+        """Copy the network of a view, at its weights."""
+        network = deepcopy(view.network)
+        network.load_state_dict({name: each.detach() for name, each in view.parameters.items()}, strict=False)
+        shifted = deepcopy(network).requires_grad_(False)
+        weights, places = (dict(each.named_parameters()) for each in (network, shifted))
+        return cls(
+            network, [weights[name] for name in view.parameters], shifted, [places[name] for name in view.parameters],
+            _length(list(view.parameters.values())),
+        )  # fmt: skip
+
+    def move(self, slopes: Sequence[Tensor], step: float) -> None:
+        """Move the second copy."""
         with torch.no_grad():
-            torch._foreach_copy_(places, [each.detach() for each in parameters])
-            torch._foreach_add_(places, list(slopes), alpha=step)
-        return self._shifted
+            torch._foreach_copy_(self.places, self.weights)
+            torch._foreach_add_(self.places, list(slopes), alpha=step)
 
 
 def _length(tensors: Sequence[Tensor]) -> float:

@@ -12,7 +12,7 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.gradient_distance import Cosine, Squared
 from hideseek.seek.systems.image_starts import Start
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
-from hideseek.seek.systems.matching_objective import Prior
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.matched_update import Matcher
 from hideseek.seek.work import attacked, largest
 
