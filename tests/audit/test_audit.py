@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pytest
 import torch
 
+from attacks_by_kind import ROW_ATTACKS
 from clocks import VirtualClock
 from hideseek.audit import Question, learning_from, make_plan
 from hideseek.audit import audit as real_audit
@@ -37,7 +38,6 @@ from hideseek.seek import ATTACKS
 from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.unmask_public import UnmaskPublic
-from row_attacks import ROW_ATTACKS
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
 audit = partial(real_audit, clock=VirtualClock())  # which never moves: no attack or proof is stopped
@@ -264,7 +264,7 @@ def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_pa
     public = photos(faces, "patches:photos?each=1") if scheme.mixes_public else None
     shifted = LinkShifted(seeds=4, restarts=6, steps=20, refits=1)
     quick = {"mixup-public": MixupPublic(rows=40), "unmask-public": UnmaskPublic(rows=20), "link-shifted": shifted}
-    attacks = {**ATTACKS, **quick}
+    attacks = {**ROW_ATTACKS, **quick}
     del attacks["demask"], attacks["carlini"]  # which take a minute to train; demask is in test_proofs.py
     question = Question(faces, {"it": scheme}, public, photos(faces), 8, attacks, UNLIMITED)
     result = audit(question, tmp_path / "a", seed=2)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from attacks_by_kind import ROW_ATTACKS, ROW_VARIANTS
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import Coarse, InstaHide, Laplace, Mixup, RecipeEncoder
@@ -20,7 +21,6 @@ from hideseek.seek.evidence_files import Found, write_evidence
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
-from row_attacks import ROW_ATTACKS, ROW_VARIANTS
 from toys import patterns
 
 SIGNS = RestoreSigns(rows=64, width=4)

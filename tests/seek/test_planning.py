@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.chance import Randomness, seeded
 from hideseek.hide import ENCODERS, Augmented
 from hideseek.records import (
@@ -30,7 +31,6 @@ from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.mixup_pairs import MixupPairs
 from hideseek.seek.rows.public_search import PublicSearch
-from row_attacks import ROW_ATTACKS
 from toy_gradient import GradientRelease
 from toys import images
 

@@ -124,6 +124,11 @@ class Reason(StrEnum):
         "empty-updates",
         "all updates are zero, or no numbers, at the layer {layer}, so that they hold nothing of the images.",
     )
+    NO_LEARNING_RATE = (
+        "no-learning-rate",
+        "local steps of the length 0 change nothing: it takes a learning rate above 0 to tell a gradient from them.",
+    )
+    NO_GRADIENT = "no-gradient", "every entry of every update is zero, so that there is no gradient to match."
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

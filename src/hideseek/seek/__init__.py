@@ -4,6 +4,7 @@
 others' mistakes, to be asked for by name.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from hideseek.records import Attack
@@ -31,7 +32,13 @@ from hideseek.seek.rows.unmask_public import UnmaskPublic
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
+from hideseek.seek.systems.gradient_distance import Cosine, Squared
+from hideseek.seek.systems.matching_loop import Adam, Lbfgs
+from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.first_layer import FirstLayer
+from hideseek.seek.updates.gradient_matching import GradientMatching
+
+AS_PRINTED = GradientMatching(Cosine(), Prior(), peel=False)
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
@@ -59,6 +66,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     "linear-optimum": LinearInversion(prior="public"),
     # updates of a model
     "first-layer": FirstLayer(),
+    "gradient-matching": GradientMatching(),
+    "gradient-matching-known": GradientMatching(labels="known", statistics="exact"),
 }
 
 VARIANTS: dict[str, Attack[Any]] = {
@@ -75,6 +84,25 @@ VARIANTS: dict[str, Attack[Any]] = {
     "public-search-demasked": PublicSearch(signs=RestoreSigns()),
     # a mistake that hideseek does not make: masks of a generator whose seed has 32 bits
     "generator": Generator(),
+    # gradient matching, as printed: Zhu et al. 2019, Zhao et al. 2020, Geiping et al. 2020, Yin et al. 2021
+    "dlg": replace(AS_PRINTED, distance=Squared(), optimiser=Lbfgs(300, line_search=False), labels="joint"),
+    "idlg": replace(AS_PRINTED, distance=Squared(), optimiser=Lbfgs(300, line_search=False)),
+    "geiping2020": replace(AS_PRINTED, prior=Prior(1e-1), optimiser=Adam(4800)),
+    "gradinversion": replace(
+        AS_PRINTED,
+        distance=Squared(),
+        prior=Prior(1e-4, 1e-6),
+        optimiser=Adam(3000, signed=False),
+        restarts=4,
+        consistency=1e-2,
+        statistics="running",
+        statistics_weight=0.1,
+    ),
+    # Huang et al. 2021: with private labels and batch-norm statistics, and with labels alone
+    "huang2021-strongest": replace(
+        AS_PRINTED, prior=Prior(1e-2), optimiser=Adam(10_000), labels="known", statistics="exact"
+    ),
+    "huang2021-realistic": replace(AS_PRINTED, prior=Prior(1e-1), optimiser=Adam(10_000), labels="known"),
 }
 
 __all__ = ["ATTACKS", "VARIANTS", "describe", "refusal", "run", "settings"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from attacks_by_kind import ROW_ATTACKS
 from clocks import VirtualClock
 from hideseek.audit.belief import proofs
 from hideseek.audit.belief.proofs import _likely, proof_size, prove
@@ -15,7 +16,6 @@ from hideseek.hide import ENCODERS, Mixup
 from hideseek.records import Attack, Samples
 from hideseek.records.result import WeakCase
 from hideseek.seek import ATTACKS
-from row_attacks import ROW_ATTACKS
 from trial_attacks import Idle, Known, Look
 
 

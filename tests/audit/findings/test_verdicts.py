@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, THREATS, seen_by, threat_of
 from hideseek.chance import seeded
@@ -11,7 +12,6 @@ from hideseek.hide import Mixup
 from hideseek.records import Contents
 from hideseek.records.result import AttackResult, Figure, Harm, Outcome, Proof, Range, Threat
 from hideseek.seek import ATTACKS
-from row_attacks import ROW_ATTACKS
 from toys import images
 
 GIVEN = {threat.name: threat.gives for threat in THREATS}

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from attacks_by_kind import ROW_ATTACKS
 from hideseek.audit.planning.budget import Step
 from hideseek.audit.planning.order import in_order
 from hideseek.records import Attack
 from hideseek.records.result import Harm, StepKey, StepKind
-from row_attacks import ROW_ATTACKS
 from trial_attacks import Counted, Informed, Minor
 
 TOYS: dict[str, Attack[Any]] = {"minor": Minor(), "strong": Counted(), "equal": Counted(), "informed": Informed()}

@@ -1,4 +1,4 @@
-"""The attacks on encodings, of all that there are."""
+"""Attacks by the kind of release that they are on."""
 
 from typing import Any
 
@@ -7,3 +7,6 @@ from hideseek.seek import ATTACKS, VARIANTS
 
 ROW_ATTACKS: dict[str, Attack[Any]] = {name: each for name, each in ATTACKS.items() if each.sees is EncodedRelease}
 ROW_VARIANTS: dict[str, Attack[Any]] = {name: each for name, each in VARIANTS.items() if each.sees is EncodedRelease}
+UPDATE_ATTACKS: dict[str, Attack[Any]] = {
+    name: each for name, each in {**ATTACKS, **VARIANTS}.items() if name not in {**ROW_ATTACKS, **ROW_VARIANTS}
+}

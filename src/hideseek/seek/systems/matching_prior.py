@@ -1,0 +1,30 @@
+"""What gradient matching expects of images, with its derivative."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from hideseek.seek.systems.image_total_variation import total_variation
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What an attacker expects of images: smooth ones, and not large ones."""
+
+    total_variation: float = 0.0
+    """The weight of mean |∂x| + mean |∂y|."""
+    squares: float = 0.0
+    """The weight of the mean of x²."""
+
+    def __call__(self, images: Tensor, *, masked: bool) -> tuple[float, Tensor | None]:
+        """Give the penalty, and its derivative by the images."""
+        value, derivative = 0.0, None
+        if self.total_variation:
+            found, by_images = total_variation(images.detach(), masked=masked)
+            value, derivative = self.total_variation * float(found), by_images * self.total_variation
+        if self.squares:
+            pixels = images.detach()
+            value += self.squares * float(pixels.square().mean())
+            slope = pixels * (2 * self.squares / pixels.numel())
+            derivative = slope if derivative is None else derivative + slope
+        return value, derivative

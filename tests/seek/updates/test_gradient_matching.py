@@ -1,0 +1,131 @@
+"""Gradient matching on updates of every kind, and what it refuses."""
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hideseek.chance import seeded
+from hideseek.data import load, normalise
+from hideseek.errors import BadInput
+from hideseek.hide import InstaHide
+from hideseek.hide.updates import GradientPruning, ShareUpdates
+from hideseek.records import Reason, Refusal, Samples, Task
+from hideseek.records.update_release import UpdateRelease
+from hideseek.seek import ATTACKS, refusal, run
+from hideseek.seek.systems.batch_norm_aims import misfit
+from hideseek.seek.systems.gradient_distance import Squared
+from hideseek.seek.systems.image_starts import Start
+from hideseek.seek.systems.matching_loop import Adam, Lbfgs
+from hideseek.seek.systems.matching_prior import Prior
+from hideseek.seek.updates.gradient_matching import GradientMatching
+from hideseek.similarity import correlation
+from hideseek.train.batch_statistics import batch_statistics
+
+QUICK = GradientMatching(prior=Prior(1e-3), optimiser=Adam(120), peel=False)
+
+
+@pytest.fixture(scope="module")
+def faces() -> Samples:
+    return normalise(load("faces", size=12), "channel").take(slice(0, 4))
+
+
+def likeness(attack: GradientMatching, scheme: ShareUpdates, faces: Samples) -> float:
+    """How well guesses correlate with the images of their updates, each with the one that it is most like."""
+    release, secret = scheme.hide(faces, None, seeded(1))
+    release = secret.reveal(replace(release, own=faces), UpdateRelease.withheld)
+    claim: Any = run(attack, release, seeded(2)).claims[0]
+    truth = faces.pixels()
+    best = [
+        max(float(correlation(truth[image : image + 1], guess[None])) for image in secret.holds(number[None])[0])
+        for guess, number in zip(claim.images, claim.about, strict=True)
+    ]
+    return sum(best) / len(best)
+
+
+LENET = ShareUpdates("lenet")
+
+
+@pytest.mark.parametrize(
+    ("attack", "scheme", "least"),
+    [
+        (GradientMatching(), LENET, 0.999),
+        (QUICK, LENET, 0.9),
+        (replace(QUICK, optimiser=Lbfgs(100), prior=Prior()), LENET, 0.9),
+        (replace(QUICK, labels="joint", distance=Squared(), optimiser=Lbfgs(150), prior=Prior()), LENET, 0.6),
+        (replace(QUICK, restarts=2, consistency=1e-2), LENET, 0.9),
+        (replace(QUICK, start=Start("grey", coarse=2)), LENET, 0.9),
+        (replace(QUICK, labels="known"), ShareUpdates("lenet", batch=2), 0.7),
+        (QUICK, ShareUpdates("lenet", defences=(GradientPruning(0.5),)), 0.8),
+        (QUICK, ShareUpdates("lenet", sends="weights"), 0.9),
+        (replace(QUICK, labels="known"), ShareUpdates("lenet", local_epochs=3, sends="weights"), 0.9),
+        (replace(QUICK, labels="known", simulate=1), ShareUpdates("lenet", local_epochs=3, sends="weights"), 0.8),
+    ],
+)
+def test_images_come_back(attack: GradientMatching, scheme: ShareUpdates, least: float, faces: Samples) -> None:
+    assert likeness(attack, scheme, faces) > least
+
+
+@pytest.mark.parametrize(("how", "sends"), [("exact", "gradient"), ("own", "gradient"), ("running", "weights")])
+def test_what_batch_norm_saw_is_aimed_at(how: Any, sends: Any, faces: Samples) -> None:
+    release, secret = ShareUpdates("small-resnet", batch=4, sends=sends).hide(faces, None, seeded(1))
+    release = secret.reveal(replace(release, own=faces), UpdateRelease.withheld)
+    assert release.statistics is not None
+    missed = []
+    for statistics in ("none", how):
+        attack = replace(QUICK, labels="known", statistics=statistics, statistics_weight=1.0, optimiser=Adam(60))
+        claim: Any = run(attack, release, seeded(2)).claims[0]
+        network = release.models[0].network().train()
+        missed.append(float(misfit(batch_statistics(network, claim.images), release.statistics[0])))
+    assert missed[1] < 0.5 * missed[0]
+
+
+def test_masked_encodings_are_sought_by_their_absolute_values(faces: Samples) -> None:
+    scheme = ShareUpdates("lenet", encoding=InstaHide(k=2))
+    release, secret = scheme.hide(faces, None, seeded(1))
+    claim: Any = run(GradientMatching(), release, seeded(2)).claims[0]
+    assert secret.again is not None
+    rows = torch.cat([each.pixels() for each in secret.again.rows])  # type: ignore[attr-defined]
+    assert float(correlation(rows, claim.images).min()) > 0.99
+
+
+def test_a_batch_of_unknown_size_is_estimated() -> None:
+    noise = Samples(seeded(1).normals(4, 1, 12, 12), torch.eye(6)[:4])
+    release, _ = ShareUpdates("lenet", batch=2).hide(noise, None, seeded(1))
+    evidence = run(replace(QUICK, optimiser=Adam(2)), replace(release, sizes=None), seeded(2))
+    assert "estimated" in evidence.remarks["sizes of batches"]
+    assert evidence.claims[0].about.tolist() == [0, 0, 1, 1]  # type: ignore[attr-defined]
+
+
+def changed(release: UpdateRelease, value: Tensor) -> UpdateRelease:
+    return replace(release, updates=tuple({n: value.expand_as(t) for n, t in u.items()} for u in release.updates))
+
+
+def test_what_is_refused(faces: Samples) -> None:
+    release, _ = ShareUpdates("lenet", sends="weights").hide(faces, None, seeded(1))
+    still: Any = copy(release.scheme)
+    object.__setattr__(still, "rate", 0.0)
+    assert refusal(QUICK, replace(release, scheme=still)) == Refusal(Reason.NO_LEARNING_RATE)
+    assert refusal(QUICK, changed(release, torch.tensor(0.0))) == Refusal(Reason.NO_GRADIENT)
+    known = replace(QUICK, labels="known", statistics="exact")
+    assert refusal(known, release) == Refusal(Reason.MISSING_FIELDS, {"fields": "labels and statistics"})
+
+
+def test_batch_norm_in_train_mode_needs_two_values(faces: Samples) -> None:
+    release, _ = ShareUpdates("classifier", batch=2).hide(faces, None, seeded(1))
+    with pytest.raises(BadInput, match="BatchNorm in train mode needs two values"):
+        run(replace(QUICK, optimiser=Adam(2)), replace(release, sizes=(1, 1)), seeded(2))
+
+
+def test_less_work_means_fewer_steps_then_restarts_then_updates() -> None:
+    task, attack = Task(items=100, images=100, pixels=768, images_per_item=1), GradientMatching(restarts=4)
+    whole = attack.work(task)
+    assert attack.within(whole, task) == attack
+    half = attack.within(whole / 2, task)
+    assert (half.optimiser.steps, half.restarts, half.updates) == (attack.optimiser.steps // 2, 4, None)
+    least = attack.within(0.0, task)
+    assert (least.optimiser.steps, least.restarts, least.updates) == (60, 1, 8)
+    assert ATTACKS["gradient-matching-known"].needs == ("labels", "statistics")
