@@ -124,6 +124,18 @@ def test_a_trained_model(tmp_path: Path) -> None:
     assert result.schemes[0].attacks[0].outcome is Outcome.BROKEN
 
 
+def test_states_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "late").mkdir()
+    model = trained_file(tmp_path / "late")
+    command = ["audit", "updates", "--model", f"linear,{model}", "--batch", "1", *QUICK, "--attacks", "ratio"]
+    assert main([*command, "--no-learn", "--out", str(tmp_path / "a")]) == 0
+    schemes = read_result(tmp_path / "a").schemes
+    assert {scheme.name: scheme.parameters["trained"] for scheme in schemes} == {
+        "linear/undefended": False,
+        "late/undefended": True,
+    }
+
+
 def said(capsys: pytest.CaptureFixture[str]) -> str:
     captured = capsys.readouterr()
     assert captured.err.startswith("hideseek: ")
@@ -140,6 +152,9 @@ OUT = ("--data", "faces", "--out", "never")
         (("--model", "resnet81", *OUT), "did you mean resnet18?"),
         (("--model", "none/model.safetensors", *OUT), "there is no model at none/model.safetensors"),
         (("--model", "model.pt", *OUT), "pickled objects"),
+        (("--model", "lenet,linear", *OUT), "several architectures"),
+        (("--model", "lenet,lenet", *OUT), "two models are called lenet"),
+        (("--model", ",", *OUT), "name a model"),
         (("--batch", "0", *OUT), "batch must be 1 or more"),
         (("--rate", "0", *OUT), "rate, the learning rate"),
         (("--local-steps", "2", "--sends", "gradient", *OUT), "sends weights"),

@@ -19,7 +19,8 @@ class Client:
     """What clients share."""
 
     model: Annotated[str, arg(metavar="NAME|FILE")] = "convnet"
-    """An architecture, freshly initialised, or a model that `hideseek learn` wrote."""
+    """An architecture, freshly initialised, or a model that `hideseek learn` wrote; or several states of one
+    architecture, with commas between, to see what training changes."""
     defence: Annotated[str, arg(metavar="CHAINS")] = "none"
     """Chains of defences, with + in a chain and commas between chains; each chain is audited."""
     batch: Annotated[int, arg(metavar="N")] = 16
@@ -83,12 +84,10 @@ class AuditUpdates:
     """Share updates of a model as clients of federated learning do, attack them, and write one page on what leaks.
 
     In every round each image is in one update: the gradient of a batch, or what local steps changed in the weights.
-    Attackers: one who sees updates and the model; one who also has candidate images; a server that keeps all rounds;
-    and the strongest of the literature, who also knows labels, batch-norm statistics and the mix. Attacks count after
-    they have recovered something from undefended gradients of single images, and nothing from noise.
-
-    Whether the model is trained matters: a name is an untrained one, a file that `hideseek learn` wrote a trained one,
-    and the report says which. Defences are done in the order in which they are named, after an encoding, if there is
+    Attacks count after they have recovered something from undefended gradients of single images, and nothing from
+    noise. Whether the model is trained matters: a name is an untrained one, a file that `hideseek learn` wrote a
+    trained one, and the report says which; --model lenet,early/model.safetensors,late/model.safetensors audits all
+    three. Defences are done in the order in which they are named, after an encoding, if there is
     one: gradient-pruning:p=0.9+intra-instahide:k=4 encodes images, takes the gradient, and prunes it.
 
     Try:  hideseek audit updates --model lenet --batch 1 --data faces --out audit

@@ -111,3 +111,8 @@ def test_weights_are_part_of_what_is_asked(images: Samples) -> None:
     assert scheme.fingerprint() == ""
     first, second = (scheme.with_estimates(images, None, seeded(number)).fingerprint() for number in (1, 2))
     assert first != second
+
+
+def test_every_trained_state_is_proved_by_itself(images: Samples) -> None:
+    schemes = [ShareUpdates("linear", trained=True).with_estimates(images, None, seeded(number)) for number in (1, 2)]
+    assert schemes[0].weak_kind != schemes[1].weak_kind

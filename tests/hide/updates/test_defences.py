@@ -47,6 +47,7 @@ def test_epsilon_is_near_the_exact_one() -> None:
     exact = brentq(excess, 0, 20)
     assert exact <= defence.epsilon(rounds) <= 1.3 * exact  # Rényi accounting is an upper bound
     assert GradientNoise(noise=0.0).epsilon(1) == math.inf
+    assert GradientNoise(noise=0.01).epsilon(1) > 1000  # and says so without a warning
 
 
 def test_signs() -> None:

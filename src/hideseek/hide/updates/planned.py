@@ -4,13 +4,15 @@ from functools import cache
 
 import torch
 
-from hideseek.models import build
+from hideseek.models import MODELS, build
 from hideseek.records.shared_model import NetworkSize, SharedModel, network_size
 
 
 def planned_network(model: str, shape: tuple[int, int, int], classes: int, start: SharedModel | None) -> NetworkSize:
-    """Count what a model takes for one image: by its name, or as it was sent."""
-    return _named(model, shape, classes) if start is None else network_size(start.build(), shape)
+    """Count what a model takes for one image: by its name, or as it was sent where that is no name of ours."""
+    if start is None or model in MODELS:
+        return _named(model, shape, classes)
+    return network_size(start.build(), shape)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
@@ -238,9 +238,10 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
 
     @property
     def weak_kind(self) -> str:
-        """Name the weak cases: they are alike for one model, mode and encoding."""
+        """Name the weak cases: they are alike for one model, mode and encoding, and for initial weights."""
         encoded = () if self.encoding is None else (self.encoding.mechanism,)
-        return "-".join(("updates", self.model, self.mode, *(("trained",) if self.trained else ()), *encoded))
+        state = (f"trained-{self._digest[:12]}",) if self.trained else ()
+        return "-".join(("updates", self.model, self.mode, *state, *encoded))
 
     def summary(self) -> str:
         """Say what is shared, in words."""
@@ -248,6 +249,10 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
 
     def fingerprint(self) -> str:
         """Give a digest of the weights."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         return "" if self.start is None else state_digest(self.start.state)
 
     def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:
