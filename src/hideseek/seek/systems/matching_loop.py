@@ -64,6 +64,9 @@ class Adam(Optimiser):
     rate: float = 0.1
     signed: bool = True
     """Whether only the signs of derivatives count."""
+    relax: float = 1.0
+    """What the prior is multiplied by where the rate falls, for one image: it leads first, and gradients decide the
+    details. For a batch of n it is the nth root, since as many images share what a gradient tells."""
 
     def descend(self, objective: Objective, sought: Sought) -> Found:
         """Take the steps of all restarts side by side."""
@@ -74,7 +77,11 @@ class Adam(Optimiser):
         others = torch.optim.Adam(learned, lr=LEARNED_RATE) if learned else None
         best = [Found(images[0], sought.labels, math.inf, math.inf)] * len(images)
         for step in track(range(self.steps), "matching gradients"):
-            optimiser.param_groups[0]["lr"] = self.rate * 0.1 ** sum(step >= self.steps * part for part in DECAYS)
+            stage = sum(step >= self.steps * part for part in DECAYS)
+            optimiser.param_groups[0]["lr"] = self.rate * 0.1**stage
+            if (weight := self.relax ** (stage / images.shape[1])) != objective.prior_weight:
+                objective.prior_weight = weight  # values before cannot be compared with those to come
+                best = [replace(each, value=math.inf) for each in best]
             slopes = [torch.zeros_like(each) for each in (*moved, *learned)]
             centre = images.mean(0) if sought.consistency else None
             for number in range(len(images)):

@@ -46,11 +46,13 @@ class Objective:
     aims: Statistics = field(default_factory=dict)
     aims_weight: float = 0.0
     difference: bool = False
+    prior_weight: float = 1.0
+    """What the prior is multiplied by now."""
     _passes: "_Passes | None" = None
 
     def __call__(self, images: Tensor, logits: Tensor | None, labels: Tensor) -> Evaluated:
         """Evaluate for images, and labels or, where those are sought too, their logits."""
-        penalty, slope = self.prior(images, masked=self.masked)
+        penalty, slope = self.prior(images, masked=self.masked, weight=self.prior_weight)
         if self.difference and logits is None and isinstance(self.view, OneGradient):
             value, distance, found = self._by_difference(images, labels)
         else:

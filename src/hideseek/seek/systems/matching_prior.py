@@ -16,15 +16,17 @@ class Prior:
     squares: float = 0.0
     """The weight of the mean of x²."""
 
-    def __call__(self, images: Tensor, *, masked: bool) -> tuple[float, Tensor | None]:
+    def __call__(self, images: Tensor, *, masked: bool, weight: float = 1.0) -> tuple[float, Tensor | None]:
         """Give the penalty, and its derivative by the images."""
         value, derivative = 0.0, None
         if self.total_variation:
             found, by_images = total_variation(images.detach(), masked=masked)
-            value, derivative = self.total_variation * float(found), by_images * self.total_variation
+            factor = weight * self.total_variation
+            value, derivative = factor * float(found), by_images * factor
         if self.squares:
             pixels = images.detach()
-            value += self.squares * float(pixels.square().mean())
-            slope = pixels * (2 * self.squares / pixels.numel())
+            factor = weight * self.squares
+            value += factor * float(pixels.square().mean())
+            slope = pixels * (2 * factor / pixels.numel())
             derivative = slope if derivative is None else derivative + slope
         return value, derivative

@@ -38,9 +38,9 @@ class GradientMatching(Attack[UpdateRelease]):
 
     distance: Cosine | Squared = field(default_factory=lambda: Cosine(balance=0.5))
     """How gradients are compared."""
-    prior: Prior = field(default_factory=lambda: Prior(total_variation=1e-2))
+    prior: Prior = field(default_factory=lambda: Prior(total_variation=3e-2))
     """What is expected of images."""
-    optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(steps=600))
+    optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(600, rate=0.3, relax=0.3))
     """How to descend."""
     start: Start = field(default_factory=Start)
     """Where to begin."""
