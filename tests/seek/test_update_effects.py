@@ -33,7 +33,7 @@ class Effect:
     images: int = 20
 
 
-QUICK: dict[str, Any] = {"optimiser": Adam(steps=60), "prior": Prior(1e-3)}
+QUICK: dict[str, Any] = {"optimiser": Adam(steps=70, rate=0.3), "prior": Prior(1e-3)}
 
 
 def matched(**settings: Any) -> Effect:
@@ -48,7 +48,7 @@ EFFECTS = {
     "dlg": matched(optimiser=Lbfgs(60)),
     "idlg": matched(optimiser=Lbfgs(60)),
     "geiping2020": matched(**QUICK),
-    "gradinversion": matched(prior=Prior(1e-3), optimiser=Adam(steps=40), restarts=2),
+    "gradinversion": matched(**QUICK | {"optimiser": Adam(steps=60, rate=0.3)}, restarts=2),
     "huang2021-strongest": matched(**QUICK),
     "huang2021-realistic": matched(**QUICK),
 }
