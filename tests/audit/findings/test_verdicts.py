@@ -9,12 +9,13 @@ from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, THREATS, seen_by, threat_of
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
-from hideseek.records import Contents
+from hideseek.records import Contents, EncodedRelease
 from hideseek.records.result import AttackResult, Figure, Harm, Outcome, Proof, Range, Threat
 from hideseek.seek import ATTACKS
 from toys import images
 
 GIVEN = {threat.name: threat.gives for threat in THREATS}
+OF_ROWS = [threat for threat in THREATS if set(threat.gives) <= set(EncodedRelease.withheld)]
 GALLERY = ("candidates",)
 
 
@@ -39,7 +40,7 @@ def result(
 
 
 def outcomes(*results: AttackResult) -> list[str]:
-    return [verdict.outcome.value for verdict in verdicts(results, THREATS)]
+    return [verdict.outcome.value for verdict in verdicts(results, OF_ROWS)]
 
 
 def test_what_a_weaker_attacker_finds_every_stronger_one_finds_who_has_attacks_of_his_own() -> None:
@@ -48,7 +49,7 @@ def test_what_a_weaker_attacker_finds_every_stronger_one_finds_who_has_attacks_o
         result("b", "outsider", Outcome.RESISTED),
         result("c", "informed", Outcome.RESISTED),
     ]
-    said = verdicts(known, THREATS)
+    said = verdicts(known, OF_ROWS)
     assert [verdict.outcome for verdict in said] == ["resisted", "not applicable", "broken", "broken"]
     assert [verdict.by for verdict in said] == ["b", "", "a", "a"]
     assert [verdict.broke for verdict in said] == [(), (), ("a",), ("a",)]
@@ -58,7 +59,7 @@ def test_what_a_weaker_attacker_finds_every_stronger_one_finds_who_has_attacks_o
 
 def test_where_an_attacker_has_no_attack_of_his_own_a_weaker_ones_word_is_not_his() -> None:
     known = [result("a", "outsider", Outcome.BROKEN), result("b", "linked", Outcome.NOT_APPLICABLE)]
-    said = verdicts(known, THREATS)
+    said = verdicts(known, OF_ROWS)
     assert [verdict.outcome for verdict in said] == ["broken", *["not applicable"] * 3]
     assert {verdict.broke for verdict in said} == {("a",)}  # but the sentence can say what holds for him too
     assert not any(verdict.open for verdict in said)
@@ -72,7 +73,7 @@ def test_a_pick_from_a_gallery_is_a_break_by_who_has_the_gallery() -> None:
     assert outcomes(result("a", "outsider", Outcome.BROKEN, pick, nothing))[:2] == ["resisted", "broken"]
     assert outcomes(result("a", "outsider", Outcome.LEAKS, missed, links))[:2] == ["leaks", "leaks"]
     assert outcomes(result("a", "outsider", Outcome.RESISTED, missed, nothing))[:2] == ["resisted", "resisted"]
-    only = verdicts([result("a", "outsider", Outcome.BROKEN, pick)], THREATS)
+    only = verdicts([result("a", "outsider", Outcome.BROKEN, pick)], OF_ROWS)
     assert [verdict.outcome for verdict in only[:2]] == ["not applicable", "broken"]  # no finding of his own
     assert (only[0].resisted, only[1].by) == ((), "a")
     assert outcomes(result("a", "linked", Outcome.BROKEN, pick)) == [
@@ -88,7 +89,7 @@ def test_what_breaks_goes_before_what_leaks() -> None:
         result("a", "outsider", Outcome.LEAKS),
         result("b", "informed", Outcome.BROKEN, finding(Harm.RECOVERED, True), finding(Harm.LINKED, True)),
     ]
-    said = verdicts(known, THREATS)
+    said = verdicts(known, OF_ROWS)
     assert [verdict.outcome for verdict in said] == ["leaks", "not applicable", "not applicable", "broken"]
     assert (said[3].broke, said[3].leaked, said[3].by) == (("b",), ("a",), "b")
 
@@ -106,7 +107,7 @@ def test_attackers_need_not_nest() -> None:
 
 
 def test_no_verdict_says_more_than_is_known() -> None:
-    said = verdicts([result("a", "outsider", Outcome.FAILED), result("b", "linked", Outcome.WITHHELD)], THREATS)
+    said = verdicts([result("a", "outsider", Outcome.FAILED), result("b", "linked", Outcome.WITHHELD)], OF_ROWS)
     assert [verdict.outcome for verdict in said] == ["failed", "failed", "withheld", "not applicable"]
     assert [verdict.missing for verdict in said] == [("a",), ("a",), ("a", "b"), ("a", "b")]
     assert [verdict.open for verdict in said] == [True, True, True, False]
@@ -117,7 +118,7 @@ def test_no_verdict_says_more_than_is_known() -> None:
         "not applicable",
     ]
     known = [result("a", "outsider", Outcome.RESISTED), result("b", "outsider", Outcome.FAILED)]
-    mixed = verdicts(known, THREATS)[0]
+    mixed = verdicts(known, OF_ROWS)[0]
     assert (mixed.outcome, mixed.missing, mixed.seconds, mixed.open) == ("resisted", ("b",), 2.0, False)
 
 
@@ -125,11 +126,11 @@ def test_what_was_not_tried_leaves_the_question_open() -> None:
     untried = result("a", "outsider", Outcome.NOT_TRIED)
     others = [result("b", "outsider", Outcome.FAILED), result("c", "outsider", Outcome.WITHHELD)]
     assert outcomes(untried, *others)[0] == "not tried"
-    some = verdicts([untried, result("d", "outsider", Outcome.RESISTED)], THREATS)[0]
+    some = verdicts([untried, result("d", "outsider", Outcome.RESISTED)], OF_ROWS)[0]
     assert (some.outcome, some.resisted, some.not_tried, some.open) == ("resisted", ("d",), ("a",), True)
-    stronger = verdicts([result("d", "outsider", Outcome.BROKEN), result("e", "linked", Outcome.NOT_TRIED)], THREATS)
+    stronger = verdicts([result("d", "outsider", Outcome.BROKEN), result("e", "linked", Outcome.NOT_TRIED)], OF_ROWS)
     assert (stronger[2].outcome, stronger[2].not_tried, stronger[2].open) == ("broken", ("e",), False)
-    weaker = verdicts([result("d", "outsider", Outcome.RESISTED), result("e", "linked", Outcome.NOT_TRIED)], THREATS)
+    weaker = verdicts([result("d", "outsider", Outcome.RESISTED), result("e", "linked", Outcome.NOT_TRIED)], OF_ROWS)
     assert [each.outcome for each in weaker] == ["resisted", "not applicable", "not tried", "not applicable"]
 
 
