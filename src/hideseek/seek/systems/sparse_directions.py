@@ -2,9 +2,9 @@
 
 A = Q R holds a sum of rank-one parts, A = Σ_i δ_i x̃_i', one for each image, with δ_i = Q a_i and x̃_i = R' c_i, so
 that a_i · c_k = 1 where i = k, else 0. A ReLU makes δ_i exactly 0 at every neuron j with z_j = (M c_i)_j < 0, about
-half of them; M = W̃ R'. Searching subsets of neurons at random for one that an image leaves silent takes 2^(B − 1) trials
-(SPEAR: Dimitrov et al. 2024). Here a guess u of c_i, even one that correlates by one half with it, names some hundreds
-of neurons of which most are silent, and
+half of them; M = W̃ R'. Searching subsets of neurons at random for one that an image leaves silent takes 2^(B − 1)
+trials (SPEAR: Dimitrov et al. 2024). Here a guess u of c_i, even one that correlates by one half with it, names some
+hundreds of neurons of which most are silent, and
     min_a Σ_j w_j |(Q a)_j|   with a · u = 1
 is convex, and exact in spite of the others: reweighted least squares. What is found says where z is positive, which
 is a better guess. Images found make the search smaller, since the c of all others are orthogonal to their a.
