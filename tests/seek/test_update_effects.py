@@ -32,6 +32,7 @@ class Effect:
 
 EFFECTS = {
     "first-layer": Effect(ShareUpdates("relu-dense", batch=5), ("recovered", "re-identified")),
+    "labels-from-gradient": Effect(ShareUpdates("lenet", batch=4), ("labels-right",), images=80),
 }
 
 

@@ -31,6 +31,7 @@ from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
 from hideseek.seek.updates.first_layer import FirstLayer
+from hideseek.seek.updates.labels_from_gradient import LabelsFromGradient
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
@@ -57,6 +58,7 @@ ATTACKS: dict[str, Attack[Any]] = {
     "linear-optimum": LinearInversion(prior="public"),
     # updates of a model
     "first-layer": FirstLayer(),
+    "labels-from-gradient": LabelsFromGradient(),
 }
 
 VARIANTS: dict[str, Attack[Any]] = {
