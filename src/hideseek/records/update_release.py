@@ -27,7 +27,8 @@ class UpdateRelease(Release):
     local steps. Rounds follow each other, and in each every private image is in one update. Withheld from all but
     stronger attackers: `labels` of the rows of every update, in their order; `statistics`, the mean and variance
     of each batch-norm layer's inputs; `sources` and `weights`, where rows are mixtures: which images, and how much;
-    `round_of`, the round of each update, for a server that keeps all of them.
+    `round_of`, the round of each update, for a server that keeps all of them; `crafted`, updates of the same rows for a
+    model that the server chose.
     """
 
     withheld: ClassVar[tuple[str, ...]] = (
@@ -37,6 +38,7 @@ class UpdateRelease(Release):
         "statistics",
         "sources",
         "weights",
+        "crafted",
     )
 
     updates: tuple[State, ...]
@@ -55,6 +57,7 @@ class UpdateRelease(Release):
     statistics: tuple[dict[str, tuple[Tensor, Tensor]], ...] | None = None
     sources: tuple[Int[Tensor, "rows k"], ...] | None = None
     weights: tuple[Float[Tensor, "rows k"], ...] | None = None
+    crafted: UpdateRelease | None = None
 
     @property
     def encoder(self) -> UpdateEncoder:
@@ -87,7 +90,8 @@ class UpdateRelease(Release):
     def as_noise(self, chance: Randomness) -> Self:
         """Give the same release with Gaussian noise of the same scale in place of every tensor."""
         noise = tuple({name: noisy(tensor, chance) for name, tensor in update.items()} for update in self.updates)
-        return replace(self, updates=noise)
+        crafted = None if self.crafted is None else self.crafted.as_noise(chance)
+        return replace(self, updates=noise, crafted=crafted)
 
 
 def noisy(tensor: Tensor, chance: Randomness) -> Tensor:

@@ -31,6 +31,7 @@ from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
 from hideseek.seek.updates.first_layer import FirstLayer
+from hideseek.seek.updates.imprint import CraftedImprint, Imprint
 from hideseek.seek.updates.labels_from_gradient import LabelsFromGradient
 
 ATTACKS: dict[str, Attack[Any]] = {
@@ -59,6 +60,8 @@ ATTACKS: dict[str, Attack[Any]] = {
     # updates of a model
     "first-layer": FirstLayer(),
     "labels-from-gradient": LabelsFromGradient(),
+    "imprint": Imprint(),
+    "imprint-crafted": CraftedImprint(),
 }
 
 VARIANTS: dict[str, Attack[Any]] = {
