@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 
 from hideseek.audit.findings.verdicts import verdicts, worst_first
-from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, THREATS, seen_by, threat_of
+from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, seen_by, threat_of, threats_to
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
-from hideseek.records import Contents
+from hideseek.records import Contents, EncodedRelease
 from hideseek.records.result import AttackResult, Figure, Harm, Outcome, Proof, Range, Threat
 from hideseek.seek import ATTACKS
 from row_attacks import ROW_ATTACKS
 from toys import images
 
+THREATS = threats_to(EncodedRelease)
 GIVEN = {threat.name: threat.gives for threat in THREATS}
 GALLERY = ("candidates",)
 
