@@ -1,7 +1,7 @@
 """How many images of a batch the gradient of a first dense layer of 1,000 ReLUs shows, exactly and certified.
 
-CIFAR-10's training images from the 20,000th on; settings were chosen on the first thousand. An image is exact if no pixel
-is wrong by more than 1e-4; certified are those that the attack itself is sure of, without the truth.
+CIFAR-10's training images from the 20,000th on; settings were chosen on the first thousand. An image is exact if no
+pixel is wrong by more than 1e-4; certified are those that the attack itself is sure of, without the truth.
 
     python benchmarks/peeling.py --json benchmarks/results/peeling.json
 """

@@ -112,4 +112,5 @@ def test_what_decides() -> None:
         "links": {"auc": Harm.LINKED},
         "masks": {"wrong-signs": Harm.PARTS},
         "attribution": {"accuracy": Harm.TOLD_APART},
+        "labels": {"labels-right": Harm.PARTS},
     }

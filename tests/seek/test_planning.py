@@ -303,6 +303,6 @@ def test_every_attack_says_where_it_is_from_and_what_it_does() -> None:
 
 
 def test_settings_tell_attacks_apart() -> None:
-    known = [settings(attack) for attack in (*ATTACKS.values(), *VARIANTS.values())]
+    known = [(type(attack), settings(attack)) for attack in (*ATTACKS.values(), *VARIANTS.values())]
     assert all(one != other for number, one in enumerate(known) for other in known[:number])
     assert settings(VARIANTS["public-search-learned"])["similarity"] == {"kind": "learned", "steps": 600}

@@ -1,7 +1,7 @@
 """The effect of every attack on updates: it breaks one release and is at chance on another, as in test_effects.py."""
 
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -10,7 +10,10 @@ import torch
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide.updates import ShareUpdates
+from hideseek.models import build
+from hideseek.models.imprint import imprinted
 from hideseek.records import Attack, Samples
+from hideseek.records.shared_model import SharedModel
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.score.claims import CLAIMS
@@ -31,6 +34,8 @@ class Effect:
     figures: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
     images: int = 20
+    imprint: bool = False
+    """Whether the server put an imprint in front of the model."""
 
 
 QUICK: dict[str, Any] = {"optimiser": Adam(steps=70, rate=0.3), "prior": Prior(1e-3)}
@@ -51,6 +56,9 @@ EFFECTS = {
     "gradinversion": matched(**QUICK | {"optimiser": Adam(steps=60, rate=0.3)}, restarts=2),
     "huang2021-strongest": matched(**QUICK),
     "huang2021-realistic": matched(**QUICK),
+    "imprint": Effect(ShareUpdates("lenet", batch=5), ("recovered", "re-identified"), imprint=True),
+    "imprint-crafted": Effect(ShareUpdates("lenet", batch=5), ("recovered", "re-identified")),
+    "labels-from-gradient": Effect(ShareUpdates("relu-dense", batch=3), ("labels-right",), images=80),
 }
 
 
@@ -63,15 +71,21 @@ def faces() -> Samples:
 def hidden(name: str) -> tuple[UpdateRelease, UpdateSecret]:
     """A release whose attacker has images of his own; what is withheld stays so."""
     effect = EFFECTS[name]
-    release, secret = effect.breaks.hide(faces().take(torch.arange(effect.images)), None, seeded(1))
-    return replace(release, own=faces().take(slice(effect.images, None))), secret
+    private, scheme = faces().take(torch.arange(0, 160, 160 // effect.images)), effect.breaks
+    if effect.imprint:
+        make = partial(
+            imprinted, partial(build, scheme.model, private.shape, private.labels.shape[1]), private.shape, 0.0, 0.5
+        )
+        scheme = replace(scheme, start=SharedModel("imprinted", make, make().state_dict()))
+    release, secret = scheme.hide(private, None, seeded(1))
+    return replace(release, own=faces().take(torch.arange(1, 160, 160 // effect.images))), secret
 
 
 def p_values(name: str, release: UpdateRelease, secret: UpdateSecret) -> dict[tuple[int, str], float]:
     """How likely each decisive figure of each claim would be if the attack were no better than the best baseline."""
     chosen: Any = replace({**ATTACKS, **VARIANTS}[name], **EFFECTS[name].settings)  # type: ignore[type-var]
     given: Attack[Any] = chosen
-    needed = [need for need in given.needs if need in UpdateRelease.withheld]
+    needed = [need for need in given.needs if need in UpdateRelease.withheld and getattr(release, need) is None]
     evidence = run(given, secret.reveal(release, needed), seeded(2))
     decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
     scores = judge(evidence, secret, seeded(3), decisive).scores
@@ -96,6 +110,7 @@ def test_it_breaks_this(name: str) -> None:
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_is_at_chance_on_noise(name: str) -> None:
     release, secret = hidden(name)
-    found = p_values(name, release.as_noise(seeded(5)), secret)
+    given = secret.reveal(release, [need for need in ATTACKS[name].needs if need in UpdateRelease.withheld])
+    found = p_values(name, given.as_noise(seeded(5)), secret)
     assert found
     assert all(value > SURE for value in found.values()), found

@@ -49,7 +49,14 @@ STRONGEST = Threat(
     " weights: the strongest attacker of the paper on gradient inversion (Huang et al. 2021); no mask, no noise",
     ("candidates", "round_of", "labels", "statistics", "sources", "weights"),
 )
-THREATS = (OUTSIDER, CANDIDATES, LINKED, INFORMED, SERVER, STRONGEST)
+MALICIOUS = Threat(
+    "malicious",
+    "chose the model's weights",
+    "besides, updates of the same images for a model that he made up: an imprint in front of the honest one (Fowl et"
+    " al. 2022), which a client that does not look at weights trains like any other",
+    ("candidates", "crafted"),
+)
+THREATS = (OUTSIDER, CANDIDATES, LINKED, INFORMED, SERVER, STRONGEST, MALICIOUS)
 
 
 def threats_to(release: type[Release]) -> tuple[Threat, ...]:

@@ -4,7 +4,7 @@
 """
 
 from hideseek.records.attack import Attack
-from hideseek.records.claims import Attribution, Claim, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records.claims import Attribution, Claim, Labels, Links, Masks, PublicImagesFound, Reconstruction
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
@@ -30,6 +30,7 @@ __all__ = [
     "ImagesPerRow",
     "Known",
     "LabelKind",
+    "Labels",
     "Links",
     "Masks",
     "MixingEncoder",

@@ -102,3 +102,11 @@ class Attribution(Claim, name="attribution"):
     rows: Int[Tensor, " queries"]
     candidates: Int[Tensor, " images"]
     scores: Float[Tensor, "queries images"]
+
+
+@dataclass(frozen=True)
+class Labels(Claim, name="labels"):
+    """The images of this update have these labels: shares of each class, which sum to one; of mixtures, their mean."""
+
+    about: Int[Tensor, " guesses"]
+    shares: Float[Tensor, "guesses classes"]

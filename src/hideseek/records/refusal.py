@@ -120,6 +120,8 @@ class Reason(StrEnum):
         "no-dense-input",
         "this attack is on networks whose images reach a dense layer with a bias unchanged; here {given} comes first.",
     )
+    NO_HEAD = "no-head", "this attack needs a network whose last layer is dense, with a bias, and this one's is not."
+    NO_IMPRINT = "no-imprint", "the model holds no imprint: its first layer's rows are not multiples of each other."
     EMPTY_UPDATES = (
         "empty-updates",
         "all updates are zero, or no numbers, at the layer {layer}, so that they hold nothing of the images.",

@@ -29,7 +29,8 @@ class UpdateRelease(Release):
     local steps. Rounds follow each other, and in each every private image is in one update. Withheld from all but
     stronger attackers: `labels` of the rows of every update, in their order; `statistics`, the mean and variance
     of each batch-norm layer's inputs; `sources` and `weights`, where rows are mixtures: which images, and how much;
-    `round_of`, the round of each update, for a server that keeps all of them.
+    `round_of`, the round of each update, for a server that keeps all of them; `crafted`, updates of the same rows for a
+    model that the server chose.
     """
 
     withheld: ClassVar[tuple[str, ...]] = (
@@ -39,6 +40,7 @@ class UpdateRelease(Release):
         "statistics",
         "sources",
         "weights",
+        "crafted",
     )
 
     updates: tuple[State, ...]
@@ -57,6 +59,7 @@ class UpdateRelease(Release):
     statistics: tuple[dict[str, tuple[Tensor, Tensor]], ...] | None = None
     sources: tuple[Int[Tensor, "rows k"], ...] | None = None
     weights: tuple[Float[Tensor, "rows k"], ...] | None = None
+    crafted: UpdateRelease | None = None
 
     @property
     def encoder(self) -> UpdateEncoder:
@@ -106,7 +109,8 @@ class UpdateRelease(Release):
         unchanged = self.buffers and tuple(
             {name: self.model(item).state[name] for name in each} for item, each in enumerate(self.buffers)
         )
-        return replace(self, updates=noise, buffers=unchanged, statistics=statistics)
+        crafted = None if self.crafted is None else self.crafted.as_noise(chance)
+        return replace(self, updates=noise, buffers=unchanged, statistics=statistics, crafted=crafted)
 
 
 def noisy(tensor: Tensor, chance: Randomness) -> Tensor:

@@ -1,7 +1,7 @@
 """Every kind of claim by its name, with all that is known of it: a new one is a file and a line."""
 
 from hideseek.records import Claim
-from hideseek.score import attribution, links, masks, public_images, reconstruction
+from hideseek.score import attribution, labels, links, masks, public_images, reconstruction
 from hideseek.score.claim_rules import ClaimRules
 
 CLAIMS: dict[str, ClaimRules] = {
@@ -12,6 +12,7 @@ CLAIMS: dict[str, ClaimRules] = {
         links.RULES,
         masks.RULES,
         attribution.RULES,
+        labels.RULES,
     )  # a new one goes to the end: figures of a seed depend on the order
 }
 

@@ -37,6 +37,8 @@ from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
+from hideseek.seek.updates.imprint import CraftedImprint, Imprint
+from hideseek.seek.updates.labels_from_gradient import LabelsFromGradient
 
 AS_PRINTED = GradientMatching(Cosine(), Prior(), peel=False)
 
@@ -68,6 +70,9 @@ ATTACKS: dict[str, Attack[Any]] = {
     "first-layer": FirstLayer(),
     "gradient-matching": GradientMatching(),
     "gradient-matching-known": GradientMatching(labels="known", statistics="exact"),
+    "labels-from-gradient": LabelsFromGradient(),
+    "imprint": Imprint(),
+    "imprint-crafted": CraftedImprint(),
 }
 
 VARIANTS: dict[str, Attack[Any]] = {

@@ -6,7 +6,7 @@ import pytest
 
 from attacks_by_kind import ROW_ATTACKS
 from hideseek.audit.findings.verdicts import verdicts, worst_first
-from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, THREATS, seen_by, threat_of
+from hideseek.audit.threats import INFORMED, LINKED, OUTSIDER, seen_by, threat_of, threats_to
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
 from hideseek.records import Contents, EncodedRelease
@@ -14,6 +14,7 @@ from hideseek.records.result import AttackResult, Figure, Harm, Outcome, Proof, 
 from hideseek.seek import ATTACKS
 from toys import images
 
+THREATS = threats_to(EncodedRelease)
 GIVEN = {threat.name: threat.gives for threat in THREATS}
 OF_ROWS = [threat for threat in THREATS if set(threat.gives) <= set(EncodedRelease.withheld)]
 GALLERY = ("candidates",)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import Mixup
-from hideseek.hide.updates import GradientNoise, Quantised, ShareUpdates, Sign
+from hideseek.hide.updates import GradientNoise, GradientPruning, Quantised, ShareUpdates, Sign
 from hideseek.records import Reason, Samples
 from hideseek.records.claims import Reconstruction
 from hideseek.records.shared_model import SharedModel
@@ -100,6 +100,15 @@ def test_weights_after_local_steps_show_images_too() -> None:
     claim, error, remarks = found(scheme)
     assert remarks["certified"] == len(claim.images) == 12
     assert error < 1e-3
+
+
+def test_pruned_entries_are_filled_in() -> None:
+    claim, error, remarks = found(ShareUpdates(batch=4, defences=(GradientPruning(0.3),), start=relu()))
+    assert remarks["certified"] == len(claim.images) == 12
+    assert error < 1e-4
+    claim, _, remarks = found(ShareUpdates(batch=4, defences=(GradientPruning(0.99),), start=relu()))
+    assert remarks["certified"] == 0
+    assert 0 < len(claim.images) <= 12
 
 
 def test_what_the_network_does_to_pixels_is_undone() -> None:

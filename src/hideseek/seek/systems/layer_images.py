@@ -11,6 +11,7 @@ from hideseek.seek.systems.peeling import peel
 from hideseek.seek.systems.sparse_directions import Factors, factors, sparse_directions
 
 COARSEST = 100.0  # what counts as zero would say nothing beyond
+FILLED = 10.0  # times coarser is what was filled in
 RANK = 1e-6  # of the largest singular value: what float32 leaves of an image; its rounding is some 1e-8
 ONE = 1e-4  # how far a matrix may be from one image's, as a share of its norm
 SILENT = 1e-3  # of an image's largest δ: what certified images may have where the layer says that they are silent
@@ -38,17 +39,19 @@ def layer_images(
     own: Float[Tensor, "n inputs"] | None = None,
     *,
     moved: bool = False,
+    filled: bool = False,
 ) -> LayerImages:
     """Give the inputs x̃ = (x, 1) of a layer W̃ = (W, b) from A = Σ_i δ_i x̃_i'; the last column is that of the bias.
 
-    `moved` says that A is what the layer moved by in local steps: neurons near zero may have fired in one of them.
+    `moved` says that A is what the layer moved by in local steps: neurons near zero may have fired in one of them;
+    `filled` that entries of A were missing, and were filled in.
     """
     matrix, layer = matrix.double(), layer.double()
     single = _one_input(matrix)
     if single is not None:
         inputs, sure = certified(matrix, layer, single, moved=moved)
         return LayerImages(inputs, sure, 1, 1)
-    coarse = _coarse(matrix, layer) if moved else 1.0
+    coarse = max(_coarse(matrix, layer) if moved else 1.0, FILLED if filled else 1.0)
     parts = factors(matrix, layer, RANK * coarse, coarse)
     rank = parts.rank
     if rank == 0 or rank == min(matrix.shape):

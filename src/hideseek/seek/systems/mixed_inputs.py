@@ -1,5 +1,7 @@
 """Rows of a layer's gradient as guesses of its inputs, where no exact ones are found."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -20,7 +22,7 @@ def mixed_inputs(matrix: Float[Tensor, "neurons inputs"], count: int) -> Float[T
         leading: Tensor = torch.linalg.eigh(matrix @ matrix.T)[1][:, -1] @ matrix
         last = leading[-1]
         if float(last.abs()) <= 1e-9 * float(leading.norm()):
-            return leading[None] * (len(leading) ** 0.5 / float(leading.norm()))
+            return leading[None] * (math.sqrt(len(leading)) / float(leading.norm()))
         return (leading / last)[None]
     bias = matrix[:, -1].abs()
     heard = (bias > HEARD * bias.max()).nonzero()[:, 0]

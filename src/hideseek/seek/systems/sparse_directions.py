@@ -2,9 +2,9 @@
 
 A = Q R holds a sum of rank-one parts, A = Σ_i δ_i x̃_i', one for each image, with δ_i = Q a_i and x̃_i = R' c_i, so
 that a_i · c_k = 1 where i = k, else 0. A ReLU makes δ_i exactly 0 at every neuron j with z_j = (M c_i)_j < 0, about
-half of them; M = W̃ R'. Searching subsets of neurons at random for one that an image leaves silent takes 2^(B − 1) trials
-(SPEAR: Dimitrov et al. 2024). Here a guess u of c_i, even one that correlates by one half with it, names some hundreds
-of neurons of which most are silent, and
+half of them; M = W̃ R'. Searching subsets of neurons at random for one that an image leaves silent takes 2^(B − 1)
+trials (SPEAR: Dimitrov et al. 2024). Here a guess u of c_i, even one that correlates by one half with it, names some
+hundreds of neurons of which most are silent, and
     min_a Σ_j w_j |(Q a)_j|   with a · u = 1
 is convex, and exact in spite of the others: reweighted least squares. What is found says where z is positive, which
 is a better guess. Images found make the search smaller, since the c of all others are orthogonal to their a.
@@ -27,7 +27,7 @@ SHARED = 1e-5  # the cosine below which a row of a small space is orthogonal to 
 LIVE = 1e-6  # of the longest row of A: shorter ones are rounding
 SPARE = 12  # zeros beyond those that any vector of the subspace can be given: none has them by chance
 REWEIGHTED = 15  # steps of reweighted least squares
-TURNS = 4  # of solving for a and guessing c again
+TURNS, MANY = 4, 96  # of solving for a and guessing c again; half as many above this rank, where more guesses pay
 ROWS = 16  # rows of A that are tried as guesses in a round
 CONSIDERED = 0.5  # the share of neurons that are likeliest silent
 
@@ -73,7 +73,7 @@ def sparse_directions(
         return found
     spread = parts.left.square().sum(0).sqrt()
     trials = max(16, min(64, parts.rank))
-    fruitless, patience = 0, max(3, parts.rank // 16)
+    fruitless, patience = 0, max(3, parts.rank // 8)
     for _ in range(rounds):
         if len(found) == parts.rank or fruitless == patience:
             break
@@ -128,11 +128,12 @@ def _search(rows: Tensor, layer: Tensor, start: Tensor, free: Tensor) -> Tensor:
     ridge = narrow.T @ narrow
     ridge += 0.01 * ridge.diagonal().mean() * torch.eye(len(ridge))
     found = torch.zeros_like(guess)
-    for turn in range(TURNS):
+    turns = TURNS if rows.shape[1] <= MANY else TURNS // 2
+    for turn in range(turns):
         active = guess @ narrow.T
         active = active / active.square().mean(1, keepdim=True).sqrt().clamp_min(1e-30)
         lowest, places = active.topk(keep, largest=False)
-        silent = torch.sigmoid(-4 * (lowest + 0.8) if turn < TURNS - 1 else -6 * (lowest + 0.4))
+        silent = torch.sigmoid(-4 * (lowest + 0.8) if turn < turns - 1 else -6 * (lowest + 0.4))
         found = torch.stack([_least(single[p], w, u) for p, w, u in zip(places, silent, guess, strict=True)])
         size = (found @ single.T).abs()
         fires = torch.sign(size - size.median(1, keepdim=True).values)

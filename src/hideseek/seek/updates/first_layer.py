@@ -12,12 +12,15 @@ from hideseek.progress import track
 from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, Refused, Task
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.run import check
+from hideseek.seek.systems.completion import completed
 from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.layer_images import LayerImages, layer_images
 from hideseek.seek.systems.mixed_inputs import mixed_inputs
 from hideseek.seek.work import DOUBLE, eigendecomposition, largest
 
-EXACT = ("gradient-pruning",)  # defences that leave numbers as they were
+PRUNING = "gradient-pruning"
+EXACT = (PRUNING,)  # defences that leave numbers as they were
+FILLS, FILLED = 30, 1e-4  # steps of filling in what was pruned, and the error from which on it has failed
 NEURONS = 1000  # of a first layer, where work is planned
 GUESSES = 80  # of a round of the search, and steps of each
 STEPS = 60
@@ -37,7 +40,7 @@ class FirstLayer(Attack[UpdateRelease]):
     sees: ClassVar = UpdateRelease
     source: ClassVar = "Phong et al. 2017; Dimitrov et al. 2024 (SPEAR); search from guesses: hideseek"
 
-    rounds: int = 16
+    rounds: int = 64
     """Of the search for sparse vectors."""
 
     def __post_init__(self) -> None:
@@ -75,7 +78,18 @@ class FirstLayer(Attack[UpdateRelease]):
     ) -> LayerImages:
         weights = layer.matrix(release.model(number).state)
         own = None if release.own is None else layer.inputs(release.own.pixels(), weights.shape[1])
-        found = layer_images(matrix, weights, self.rounds, chance, own, moved=release.scheme.sends == "weights")
+        moved = release.scheme.sends == "weights"
+        if not any(defence.mechanism == PRUNING for defence in release.scheme.defences):
+            found = layer_images(matrix, weights, self.rounds, chance, own, moved=moved)
+        else:
+            size = release.scheme.work.images if release.sizes is None else release.sizes[number]
+            known = matrix != 0
+            whole, error = completed(matrix, known, min(size, len(matrix) - 1), FILLS)
+            if error > FILLED:
+                return LayerImages(matrix[:0], torch.zeros(0, dtype=torch.bool), 0)
+            found = layer_images(whole, weights, self.rounds, chance, own, moved=moved, filled=True)
+            if bool((known.sum(0) < size).any()):  # pixels that no entry tells
+                return replace(found, sure=torch.zeros_like(found.sure))
         exact = all(defence.mechanism in EXACT for defence in release.scheme.defences)
         return found if exact else replace(found, sure=torch.zeros_like(found.sure))
 

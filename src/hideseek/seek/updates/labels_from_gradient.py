@@ -1,0 +1,56 @@
+"""Which labels the images of an update have, from the gradient of the last layer."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from hideseek.chance import Randomness
+from hideseek.progress import track
+from hideseek.records import Attack, Evidence, Labels, Reason, Refusal, Refused, Task
+from hideseek.records.result import Harm
+from hideseek.records.update_release import UpdateRelease
+from hideseek.seek.run import check
+from hideseek.seek.systems.head_labels import HeadLabels, head_labels, head_of
+from hideseek.seek.work import CALL
+
+
+@dataclass(frozen=True)
+class LabelsFromGradient(Attack[UpdateRelease]):
+    """Read labels off the head's gradient: exactly for one image, mixed labels too; how many of each class for several.
+
+    For one hard label this is the sign of the bias gradient (Zhao et al. 2020, iDLG).
+    """
+
+    sees: ClassVar = UpdateRelease
+    source: ClassVar = "Zhao et al. 2020 (iDLG); Yin et al. 2021; Geng et al. 2021; soft labels: hideseek"
+    shows: ClassVar = Harm.PARTS
+
+    def seek(self, release: UpdateRelease, chance: Randomness) -> Evidence:
+        """Solve each update by itself."""
+        check(self, release)
+        found: list[tuple[int, HeadLabels]] = []
+        head: str | None = None
+        for number, update in enumerate(track(release.updates, "labels")):
+            if head is None or len(release.models) > 1:
+                head = head_of(release.model(number), release.shape, release.scheme.mode)
+            if head is None:
+                raise Refused(Refusal(Reason.NO_HEAD))
+            bias = update[f"{head}.bias"]
+            if bool(bias.isfinite().all()) and bool(bias.any()):
+                found.append((number, head_labels(release, number, head)))
+        if not found:
+            raise Refused(Refusal(Reason.EMPTY_UPDATES, {"layer": str(head)}))
+        hard = release.scheme.encoding is None
+        shares = torch.stack([each.counts() / each.rows if hard else each.mean for _, each in found])
+        remarks = {"head": head, "exact": sum(each.exact for _, each in found)}
+        return Evidence((Labels(torch.tensor([number for number, _ in found]), shares.float()),), remarks)
+
+    def refuses(self, release: UpdateRelease) -> Refusal | None:
+        """Refuse networks whose logits come from no dense layer with a bias."""
+        head = head_of(release.models[0], release.shape, release.scheme.mode)
+        return Refusal(Reason.NO_HEAD) if head is None else None
+
+    def work(self, task: Task) -> float:
+        """Count what the model is asked about."""
+        return task.items * (100 * CALL + 256.0 * task.pixels * 1000)
