@@ -27,7 +27,7 @@ SHARED = 1e-5  # the cosine below which a row of a small space is orthogonal to 
 LIVE = 1e-6  # of the longest row of A: shorter ones are rounding
 SPARE = 12  # zeros beyond those that any vector of the subspace can be given: none has them by chance
 REWEIGHTED = 15  # steps of reweighted least squares
-TURNS, MANY = 4, 96  # of solving for a and guessing c again; half as many above this rank, where more guesses pay
+TURNS = 4  # of solving for a and guessing c again
 ROWS = 16  # rows of A that are tried as guesses in a round
 CONSIDERED = 0.5  # the share of neurons that are likeliest silent
 
@@ -73,7 +73,7 @@ def sparse_directions(
         return found
     spread = parts.left.square().sum(0).sqrt()
     trials = max(16, min(64, parts.rank))
-    fruitless, patience = 0, max(3, parts.rank // 8)
+    fruitless, patience = 0, max(3, parts.rank // 16)
     for _ in range(rounds):
         if len(found) == parts.rank or fruitless == patience:
             break
@@ -128,12 +128,11 @@ def _search(rows: Tensor, layer: Tensor, start: Tensor, free: Tensor) -> Tensor:
     ridge = narrow.T @ narrow
     ridge += 0.01 * ridge.diagonal().mean() * torch.eye(len(ridge))
     found = torch.zeros_like(guess)
-    turns = TURNS if rows.shape[1] <= MANY else TURNS // 2
-    for turn in range(turns):
+    for turn in range(TURNS):
         active = guess @ narrow.T
         active = active / active.square().mean(1, keepdim=True).sqrt().clamp_min(1e-30)
         lowest, places = active.topk(keep, largest=False)
-        silent = torch.sigmoid(-4 * (lowest + 0.8) if turn < turns - 1 else -6 * (lowest + 0.4))
+        silent = torch.sigmoid(-4 * (lowest + 0.8) if turn < TURNS - 1 else -6 * (lowest + 0.4))
         found = torch.stack([_least(single[p], w, u) for p, w, u in zip(places, silent, guess, strict=True)])
         size = (found @ single.T).abs()
         fires = torch.sign(size - size.median(1, keepdim=True).values)

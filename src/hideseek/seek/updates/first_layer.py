@@ -40,7 +40,7 @@ class FirstLayer(Attack[UpdateRelease]):
     sees: ClassVar = UpdateRelease
     source: ClassVar = "Phong et al. 2017; Dimitrov et al. 2024 (SPEAR); search from guesses: hideseek"
 
-    rounds: int = 64
+    rounds: int = 16
     """Of the search for sparse vectors."""
 
     def __post_init__(self) -> None:
