@@ -110,7 +110,9 @@ def test_it_breaks_this(name: str) -> None:
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_is_at_chance_on_noise(name: str) -> None:
     release, secret = hidden(name)
-    given = secret.reveal(release, [need for need in ATTACKS[name].needs if need in UpdateRelease.withheld])
+    given = secret.reveal(
+        release, [need for need in {**ATTACKS, **VARIANTS}[name].needs if need in UpdateRelease.withheld]
+    )
     found = p_values(name, given.as_noise(seeded(5)), secret)
     assert found
     assert all(value > SURE for value in found.values()), found
