@@ -34,14 +34,14 @@ class Effect:
     """Smaller than by default, to be quick."""
 
 
-QUICK = {"optimiser": Adam(steps=60), "prior": Prior(1e-3)}
+QUICK = {"optimiser": Adam(steps=70, rate=0.3), "prior": Prior(1e-3)}
 EFFECTS = {
     "gradient-matching": Effect(settings={"optimiser": Adam(steps=60)}),
     "gradient-matching-known": Effect(settings={"optimiser": Adam(steps=60)}),
     "dlg": Effect(settings={"optimiser": Lbfgs(60)}),
     "idlg": Effect(settings={"optimiser": Lbfgs(60)}),
     "geiping2020": Effect(settings=QUICK),
-    "gradinversion": Effect(settings={**QUICK, "optimiser": Adam(steps=40), "restarts": 2}),
+    "gradinversion": Effect(settings={**QUICK, "optimiser": Adam(steps=60, rate=0.3), "restarts": 2}),
     "huang2021-strongest": Effect(settings=QUICK),
     "huang2021-realistic": Effect(settings=QUICK),
 }

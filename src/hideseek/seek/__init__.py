@@ -36,7 +36,7 @@ from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.updates.gradient_matching import GradientMatching
 
-AS_PRINTED = GradientMatching(Cosine(), Prior(), peel=False)
+AS_PRINTED = GradientMatching(Cosine(), Prior(), smooth=None, peel=0)
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
