@@ -1,6 +1,6 @@
 """Gradient matching beside breaching 0.1.2: the same gradients, labels and steps, in one run; and what a step costs.
 
-    python benchmarks/gradients.py [--quick] [--json FILE] [--breaching FOLDER] [--steps N]
+    python benchmarks/gradients.py [--quick] [--json FILE] [--breaching FOLDER] [--steps N] [--only MODEL]
 
 Each case is a network, freshly initialised, in eval mode, and five batches of CIFAR-10 images from 20,000 on. Labels
 are known to both. breaching runs its presets `invertinggradients` and `modern`, with weights of total variation that
@@ -81,9 +81,12 @@ def make_case(data: str, model: str, batch: int, count: int) -> Case:
     return Case(f"{model} on {data}, batch {batch}", model, batch, secret.reveal(release, ["labels"]), secret)
 
 
-def ours(case: Case, steps: int) -> dict[str, Any]:
-    """Run our attack on every update."""
-    attack = GradientMatching(labels="known", optimiser=replace(GradientMatching().optimiser, steps=steps))
+def ours(case: Case, steps: int, part: int = 1) -> dict[str, Any]:
+    """Run our attack on every update, with a part of the steps."""
+    usual = GradientMatching()
+    attack = GradientMatching(
+        labels="known", optimiser=replace(usual.optimiser, steps=steps // part), peel=usual.peel // part
+    )
     found, seconds = [], []
     for number in range(len(case.release.updates)):
         some = slice(number, number + 1)
@@ -122,7 +125,7 @@ def _figures(found: list[float], seconds: list[float]) -> dict[str, Any]:
 
 def compared(case: Case, breaching: Breaching | None, steps: int) -> dict[str, Any]:
     """Run both on one case."""
-    runs = {part: ours(case, max(1, steps // part)) for part in (8, 4, 2, 1)}
+    runs = {part: ours(case, steps, part) for part in (8, 4, 2, 1)}
     result: dict[str, Any] = {"case": case.name, "steps": steps, "ours": runs[1], **step_cost(case)}
     if breaching is None:
         return result
@@ -187,25 +190,36 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--breaching", type=Path)
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--only", choices=TUNED, help="one network; others of the JSON file stay as they are")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     breaching = find_breaching(asked.breaching)
     print("breaching is compared with." if breaching else "breaching is not installed: ours runs alone.")
     steps, count, ten = (40, 1, 2) if asked.quick else (asked.steps, BATCHES, TEN)
     rows = []
-    for model in ("lenet", "convnet", "small-resnet"):
+    for model in [asked.only] if asked.only else TUNED:
         for batch in (1,) if asked.quick else (1, 4):
             rows.append(compared(make_case("cifar10", model, batch, count), breaching, steps))
             print(json.dumps(rows[-1], indent=1))
     alone = {}
     for data, model, least in (("cifar10", "lenet", 35), ("mnist", "convnet", 30)):
+        if asked.only not in (None, model):
+            continue
         case = make_case(data, model, 1, ten)
         found = ours(case, steps if asked.quick else 4 * steps)
         passed = sum(each >= least for each in found["psnr"])
         alone[case.name] = {**found, f"of {ten} at least {least} dB": passed}
         print(json.dumps({case.name: alone[case.name]}, indent=1))
     if asked.json:
-        text = {"breaching": "0.1.2" if breaching else None, "threads": 1, "cases": rows, "ours alone": alone}
+        kept: dict[str, Any] = json.loads(asked.json.read_text()) if asked.only and asked.json.exists() else {}
+        names = {row["case"] for row in rows}
+        rows += [row for row in kept.get("cases", ()) if row["case"] not in names]
+        text = {
+            "breaching": "0.1.2" if breaching else None,
+            "threads": 1,
+            "cases": sorted(rows, key=lambda row: row["case"]),
+            "ours alone": kept.get("ours alone", {}) | alone,
+        }
         asked.json.write_text(json.dumps(text, indent=1) + "\n")
 
 

@@ -40,7 +40,7 @@ from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.seek.updates.imprint import CraftedImprint, Imprint
 from hideseek.seek.updates.labels_from_gradient import LabelsFromGradient
 
-AS_PRINTED = GradientMatching(Cosine(), Prior(), peel=False)
+AS_PRINTED = GradientMatching(Cosine(), Prior(), smooth=None, peel=0)
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)

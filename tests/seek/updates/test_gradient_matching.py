@@ -25,7 +25,7 @@ from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.similarity import correlation
 from hideseek.train.batch_statistics import batch_statistics
 
-QUICK = GradientMatching(prior=Prior(1e-3), optimiser=Adam(120), peel=False)
+QUICK = GradientMatching(prior=Prior(1e-3), optimiser=Adam(120), smooth=None, peel=0)
 
 
 @pytest.fixture(scope="module")

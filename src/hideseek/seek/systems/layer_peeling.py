@@ -14,11 +14,12 @@ from torch import Tensor, nn
 
 from hideseek.seek.systems.convolution_inputs import Known, convolution_input, input_delta
 
-EDGE = 1e-6  # how near to their ends sigmoids can be undone
+EDGE = 1e-9  # how near to their ends sigmoids can be undone
+NOTHING = 1e-6  # of the largest value: what a ReLU lets through is more
 
 
 def peeled(
-    network: nn.Module, update: Mapping[str, Tensor], shape: tuple[int, int, int]
+    network: nn.Module, update: Mapping[str, Tensor], shape: tuple[int, int, int], steps: int = 1200
 ) -> Float[Tensor, "1 c h w"] | None:
     """Give the image of a batch of one, in double precision; None where the network is no chain that can be undone."""
     layers = chain(network)
@@ -36,7 +37,7 @@ def peeled(
         known = Known(update[f"{names[id(layers[-1])]}.bias"].to(some.device).double())
         for layer, size in zip(reversed(layers), reversed(sizes), strict=True):
             gradient = update.get(f"{names[id(layer)]}.weight")
-            before = _before(layer, None if gradient is None else gradient.to(some.device).double(), known, size)
+            before = _before(layer, None if gradient is None else gradient.to(some.device).double(), known, size, steps)
             if before is None or before.values is None or not bool(before.values.isfinite().all()):
                 return None
             known = before
@@ -54,12 +55,12 @@ def chain(network: nn.Module) -> list[nn.Module] | None:
     return None if any(each is None for each in chains) else [layer for each in chains for layer in each or ()]
 
 
-def _before(layer: nn.Module, gradient: Tensor | None, known: Known, size: torch.Size) -> Known | None:
+def _before(layer: nn.Module, gradient: Tensor | None, known: Known, size: torch.Size, steps: int) -> Known | None:
     """Give what is known before a layer, from what is known after it."""
     if isinstance(layer, nn.Linear | nn.Conv2d):
         if gradient is None:
             return None
-        found = _input(layer, gradient, known, size)
+        found = _input(layer, gradient, known, size, steps)
         return None if found is None else Known(input_delta(layer, known.delta, size), found)
     after = known.values
     if after is None:
@@ -68,17 +69,19 @@ def _before(layer: nn.Module, gradient: Tensor | None, known: Known, size: torch
         return Known(known.delta.view(size), after.view(size))
     if isinstance(layer, nn.Sigmoid):
         inside = after.clamp(EDGE, 1 - EDGE)
-        return Known(known.delta * inside * (1 - inside), inside.logit(), inside == after)
+        slope = inside * (1 - inside)  # an error of what is after it is 1 / slope times as large before it
+        return Known(known.delta * slope, inside.logit(), 4 * slope * (inside == after))
     if isinstance(layer, nn.Tanh):
         inside = after.clamp(EDGE - 1, 1 - EDGE)
-        return Known(known.delta * (1 - inside.square()), inside.atanh(), inside == after)
-    on = after > EDGE * after.abs().max()  # a ReLU
+        slope = 1 - inside.square()
+        return Known(known.delta * slope, inside.atanh(), slope * (inside == after))
+    on = (after > NOTHING * after.abs().max()).double()  # a ReLU
     return Known(known.delta * on, after, on)
 
 
-def _input(layer: nn.Linear | nn.Conv2d, gradient: Tensor, known: Known, size: torch.Size) -> Tensor | None:
+def _input(layer: nn.Linear | nn.Conv2d, gradient: Tensor, known: Known, size: torch.Size, steps: int) -> Tensor | None:
     """Solve for the input of a layer; of a dense one, ∂L/∂W = δ hᵀ."""
     if isinstance(layer, nn.Conv2d):
-        return convolution_input(layer, gradient, known, size)
+        return convolution_input(layer, gradient, known, size, steps)
     strength = known.delta.square().sum()
     return (known.delta.flatten() @ gradient / strength).view(size) if float(strength) > 0 else None

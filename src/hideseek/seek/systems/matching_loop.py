@@ -47,6 +47,9 @@ class Optimiser(ABC):
     """How to descend, and for how many steps."""
 
     steps: int = 300
+    relax: float = 1.0
+    """What the prior is multiplied by where the rate falls, for one image: it leads first, and gradients decide the
+    details. For a batch of n it is the nth root, since as many images share what a gradient tells."""
 
     def lowered(self, steps: int) -> Self:
         """Take fewer steps."""
@@ -64,9 +67,6 @@ class Adam(Optimiser):
     rate: float = 0.1
     signed: bool = True
     """Whether only the signs of derivatives count."""
-    relax: float = 1.0
-    """What the prior is multiplied by where the rate falls, for one image: it leads first, and gradients decide the
-    details. For a batch of n it is the nth root, since as many images share what a gradient tells."""
 
     def descend(self, objective: Objective, sought: Sought) -> Found:
         """Take the steps of all restarts side by side."""

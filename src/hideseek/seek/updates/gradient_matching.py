@@ -42,6 +42,9 @@ class GradientMatching(Attack[UpdateRelease]):
     """What is expected of images."""
     optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(600, rate=0.3, relax=0.3))
     """How to descend."""
+    smooth: Prior | None = field(default_factory=lambda: Prior(total_variation=0.1))
+    """The prior where a network has neither ReLU nor max-pooling, and so no choices that balanced tensors help to find:
+    tensors are left as they are there, and the prior is not relaxed. None: the same as elsewhere."""
     start: Start = field(default_factory=Start)
     """Where to begin."""
     restarts: int = 1
@@ -54,8 +57,8 @@ class GradientMatching(Attack[UpdateRelease]):
     """What is known of what batch norm saw: nothing, all, running statistics around it, those of own images."""
     statistics_weight: float = 1e-3
     """α_BN."""
-    peel: bool = True
-    """Whether to try linear systems first."""
+    peel: int = 1200
+    """Steps of conjugate gradients for the linear systems that are tried first; 0: they are not."""
     simulate: int = 8
     """The most local steps that are simulated; more of them are stood for by one gradient."""
     updates: int | None = None

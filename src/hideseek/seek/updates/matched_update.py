@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +12,7 @@ from hideseek.chance import Randomness
 from hideseek.device import device
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.batch_norm_aims import derived, proxy
+from hideseek.seek.systems.frozen_switches import KeptSwitches
 from hideseek.seek.systems.gradient_distance import Squared
 from hideseek.seek.systems.image_starts import pixel_limits
 from hideseek.seek.systems.layer_peeling import peeled
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from hideseek.seek.updates.gradient_matching import GradientMatching
 
 PRUNING = "gradient-pruning"
-EXACT = 1e-4  # of a gradient's square: what a peeled image may miss
+PEELED = 1e-2  # of a gradient's square: what a peeled image may miss
 OWN = 256  # images that proxy statistics are taken from
 
 
@@ -48,6 +50,13 @@ class Matcher:
         """Give the images."""
         if (found := self._peeled()) is not None:
             return found
+        if self.attack.smooth is not None and self._is_smooth():
+            self.attack = replace(
+                self.attack,
+                distance=replace(self.attack.distance, balance=0.0),
+                prior=self.attack.smooth,
+                optimiser=replace(self.attack.optimiser, relax=1.0),
+            )
         double = isinstance(self.attack.optimiser, Lbfgs)
         if double:
             self.network.double()
@@ -120,15 +129,23 @@ class Matcher:
         some = next(self.network.parameters())
         return {name: (mean.to(some), variance.to(some)) for name, (mean, variance) in found.items()}
 
+    def _is_smooth(self) -> bool:
+        """Tell whether the network makes no choices."""
+        some = next(self.network.parameters())
+        with torch.no_grad(), KeptSwitches() as kept:
+            self.network.eval()(torch.zeros(1, *self.release.shape).to(some))
+        self.network.train(self.release.scheme.mode == "train")
+        return not kept.choices
+
     def _peeled(self) -> Found | None:
         """Solve layer by layer, and keep what has the gradient that was shared."""
         if not self.attack.peel or self.size != 1 or not self.release.scheme.work.one_gradient:
             return None
-        image = peeled(self.network, self.gradient, self.release.shape)
+        image = peeled(self.network, self.gradient, self.release.shape, self.attack.peel)
         if image is None:
             return None
         view, labels = OneGradient(self.network, parameters_of(self.network)), self._labels().to(device())
         wanted = [self.gradient[name].to(device()) for name in view.parameters]
         found = view.tensors(image.float().to(device()), labels)
         distance = float(Squared().to(wanted)(found).value)
-        return Found(image.float(), labels, distance, distance) if distance < EXACT else None
+        return Found(image.float(), labels, distance, distance) if distance < PEELED else None
