@@ -139,8 +139,9 @@ class Matcher:
 
     def _peeled(self) -> Found | None:
         """Solve layer by layer, and keep what has the gradient that was shared."""
-        if not self.attack.peel or self.size != 1 or not self.release.scheme.work.one_gradient:
-            return None
+        scheme = self.release.scheme
+        if not self.attack.peel or self.size != 1 or not scheme.work.one_gradient or scheme.defences:
+            return None  # linear systems are exact, or they run on and end in nothing
         image = peeled(self.network, self.gradient, self.release.shape, self.attack.peel)
         if image is None:
             return None
