@@ -8,7 +8,7 @@ were tuned for each network (TUNED); the better of both counts, by its median, w
 default settings, the same in all cases. "To the same PSNR" compares the seconds of breaching's best with those of the
 shortest of our runs (of an eighth, a quarter, a half and all of the steps) whose median PSNR is as high.
 
-breaching keeps its presets' step size, 0.1, and all of its own settings but steps, warm-up and total variation; our step
+breaching keeps the step size of its presets, 0.1, and all else but steps, warm-up and total variation; our step
 size, balance and relaxation were tuned too, on a few of the images 0 to 1,000. 200 steps are few for both.
 
 A step, without the optimiser's own work, is compared with a plain gradient of the same batch as the client computes it
