@@ -12,7 +12,7 @@ from hideseek.seek.systems.batch_norm_aims import derived, misfit
 from hideseek.seek.systems.gradient_distance import Cosine
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.matching_prior import Prior
-from hideseek.seek.systems.update_labels import estimated_size, recovered_labels
+from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient
 from hideseek.train.batch_statistics import batch_statistics
 from hideseek.train.gradients import gradient, parameters_of
@@ -72,5 +72,5 @@ def test_labels_and_the_size_of_a_batch(classes: list[int]) -> None:
         torch.nn.init.normal_(network.head.weight, std=1e-2)  # type: ignore[arg-type,union-attr] # knows nothing yet
     labels = torch.eye(10)[torch.tensor(classes)]
     update = gradient(network, parameters_of(network), seeded(1).normals(len(classes), *SHAPE), labels)
-    assert recovered_labels(network, update, len(classes), 10).equal(labels)
+    assert counted_labels(network, update, len(classes), 10).equal(labels)
     assert estimated_size(network, update, 10) == len(classes)

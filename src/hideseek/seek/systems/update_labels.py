@@ -1,4 +1,4 @@
-"""Labels of a batch from the gradient of the last layer: the least that matching needs."""
+"""Sizes of batches from ranks, and labels where the last layer has no bias, from the sizes of its gradient."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 
-def recovered_labels(network: nn.Module, update: Mapping[str, Tensor], size: int, classes: int) -> Float[Tensor, "n c"]:
+def counted_labels(network: nn.Module, update: Mapping[str, Tensor], size: int, classes: int) -> Float[Tensor, "n c"]:
     """Tell the labels of a batch, one-hot and sorted.
 
     ∂L/∂b_c = mean_i (p_ic − y_ic): a class that is there pulls down its entry by its share, and p is about 1 / classes

@@ -14,11 +14,12 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.batch_norm_aims import derived, proxy
 from hideseek.seek.systems.frozen_switches import KeptSwitches
 from hideseek.seek.systems.gradient_distance import Squared
+from hideseek.seek.systems.head_labels import recovered_labels
 from hideseek.seek.systems.image_starts import pixel_limits
 from hideseek.seek.systems.layer_peeling import peeled
 from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
-from hideseek.seek.systems.update_labels import estimated_size, recovered_labels
+from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
 from hideseek.train.batch_statistics import Statistics, batch_norms
 from hideseek.train.gradients import parameters_of
@@ -100,7 +101,10 @@ class Matcher:
     def _labels(self) -> Tensor:
         if self.attack.labels == "known" and self.release.labels is not None:
             return self.release.labels[self.number]
-        return recovered_labels(self.network, self.gradient, self.size, self.release.classes)
+        found = recovered_labels(self.release, self.number)
+        if found is not None and len(found) == self.size:
+            return found.float()
+        return counted_labels(self.network, self.gradient, self.size, self.release.classes)
 
     def _view(self) -> UpdateView:
         parameters, work = parameters_of(self.network), self.release.scheme.work
