@@ -64,6 +64,7 @@ SINGLE: dict[str, tuple[str, InstaHide, int, int]] = {
     **{f"cross, k=6, n=100, T={T}": ("cifar10", CROSS, 100, T) for T in (5, 10)},
     **{WITH_FACES.format(k=4, T=T): ("faces", InstaHide(k=4), 160, T) for T in (2, 5, 20)},
     **{WITH_FACES.format(k=k, T=10): ("faces", InstaHide(k=k), 160, 10) for k in MIXED if k != 4},
+    "colour, inside, k=4, n=160, T=10": ("cifar10", InstaHide(k=4), 160, 10),
     "faces, inside, k=4, n=160, T=10, no labels": ("faces", InstaHide(k=4), 160, 10),
 }
 NAME, BOTH = "link-and-solve", "all images of a row right"

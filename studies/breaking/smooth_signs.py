@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, RecipeEncoder]] = {
     "160 of CIFAR-10, inside k=4": ("cifar10", INSIDE),
     "160 of CIFAR-10, cross k=4": ("cifar10", CROSS),
 }
-IMAGES, MIXTURE, CLOSE = 160, "median |correlation| with the mixture", "mixtures at 0.9"
+IMAGES, MIXTURE, CLOSE = 160, "median correlation with the mixture, either sign", "mixtures at 0.9"
 FIGURES = (MIXTURE, CLOSE, "re-identified", "fitted-ssim", "seconds")
 
 
