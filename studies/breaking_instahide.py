@@ -46,7 +46,13 @@ TARGETS: tuple[Target, ...] = (
     *link_and_solve.TARGETS,
     *chen.TARGETS,
 )
-PLOTS: tuple[Plot, ...] = (*unmask_public.PLOTS, *phase_retrieval.PLOTS, *link_and_solve.PLOTS, what_helps.PLOT)
+PLOTS: tuple[Plot, ...] = (
+    *unmask_public.PLOTS,
+    *phase_retrieval.PLOTS,
+    *link_and_solve.PLOTS,
+    what_helps.LABELS_PLOT,
+    what_helps.PLOT,
+)
 ABOUT = """Private images: CIFAR-10 from 20,000 on; public ones: 32 × 32 patches of Tiny-ImageNet; c1 = 0.65,
 c2 = 0.3; means over the seeds 0, 1 and 2 (± the deviation, or the range) where there is more than one. *recovered*:
 correlation at least 0.9 and SSIM at least 0.8 with the truth, and its fine detail right. Two cores, no GPU. Every

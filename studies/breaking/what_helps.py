@@ -131,6 +131,39 @@ PLOT = Plot(
     "private images recovered",
     [Curve(name, {way: f"helps: {name}, {way}" for way in WAYS}, "recovered") for name in CASES],
 )
+LABELS = ("exact", "rounded", "drawn", "withheld")
+LABELS_PLOT = Plot(
+    "labels",
+    "Labels that tell less, or nothing",
+    "labels",
+    "share of private images",
+    [
+        *(
+            Curve(
+                f"unmask-public, cross k={k}, one row: recovered",
+                {
+                    way: f"unmask: k={k}, N={PUBLIC}" if way == "exact" else f"unmask: k={k}, labels {way}"
+                    for way in LABELS
+                },
+                "recovered",
+            )
+            for k in (3, 4, 6)
+        ),
+        Curve(
+            "link-and-solve, challenge: SSIM at 0.7",
+            {"exact": "links: challenge, k=6, n=100, T=50", "withheld": "links: challenge, no labels"},
+            "SSIM at 0.7",
+        ),
+        Curve(
+            "link-and-solve, 160 faces, inside k=4, 10 rounds: correlation at 0.9",
+            {
+                "exact": "links: faces, inside, k=4, n=160, T=10",
+                "withheld": "links: faces, inside, k=4, n=160, T=10, no labels",
+            },
+            "correlation at 0.9",
+        ),
+    ],
+)
 
 
 def helps(ledger: Ledger) -> str:
