@@ -6,8 +6,8 @@ import torch
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide import Augmented, InstaHide, Mixup
-from hideseek.records import EncodedRelease, PublicImagesFound, Reason, Reconstruction, Refused
-from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
+from hideseek.records import EncodedRelease, Normalisation, PublicImagesFound, Reason, Reconstruction, Refused
+from hideseek.seek.rows.phase_retrieval import PhaseRetrieval, range_votes
 from hideseek.seek.run import run
 from hideseek.similarity import correlation
 from linear_systems import released
@@ -85,3 +85,13 @@ def test_sources_that_cannot_be_are_refused() -> None:
 def test_settings_that_cannot_be_are_refused() -> None:
     with pytest.raises(BadInput, match="one step or more"):
         PhaseRetrieval(steps=0)
+
+
+def test_negatives_are_blacker_than_black_and_whiter_than_white() -> None:
+    private, _ = photos("channel")
+    release, _ = InstaHide(k=2).hide(private, None, seeded(0))
+    right = private.pixels()
+    assert range_votes(right, -right, release) > len(right) / 2
+    assert range_votes(-right, right, release) < -len(right) / 2
+    unknown = replace(release, encoded=replace(release.encoded, normalisation=Normalisation("image")))
+    assert range_votes(right, -right, unknown) == 0

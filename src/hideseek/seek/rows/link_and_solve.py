@@ -15,7 +15,7 @@ from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import check_spread, without_phases
 from hideseek.seek.rows.linear_inversion import pixel_range
-from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, signed
+from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, range_votes, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
 from hideseek.seek.signals.row_slots import RowSlots
@@ -147,6 +147,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
         problem = problem_of(magnitudes, rows, slots, public, spectrum)
         if public:
             images = with_signs(problem, images, SIGNED_STEPS)
+            if range_votes(images, -images, release) < 0:  # the mean of unknown images says little of signs
+                images = with_signs(problem, -images, SIGNED_STEPS)
         else:
             images = signed(problem, resumed(problem, images, self.steps), release, like)
         remarks |= {"rows changed, by images": changes}

@@ -153,6 +153,18 @@ class PhaseRetrieval(Attack[EncodedRelease]):
         return public.shape == release.encoded.shape and public.normalisation == release.encoded.normalisation
 
 
+def range_votes(images: Float[Tensor, "n c h w"], others: Float[Tensor, "n c h w"], release: EncodedRelease) -> int:
+    """Tell how many more images are less beyond black and white than the others are; 0 where these are not known.
+
+    Each image has one vote: a few wrong ones are far beyond.
+    """
+    limits = pixel_range(release.encoded)
+    if limits is None:
+        return 0
+    beyond = [(each - each.clamp(*limits)).abs().flatten(1).mean(1) for each in (images, others)]
+    return int((beyond[1] - beyond[0]).sign().sum())
+
+
 def signed(
     problem: PhaseProblem, images: Float[Tensor, "n c h w"], release: EncodedRelease, like: Samples | None
 ) -> Float[Tensor, "n c h w"]:
@@ -166,12 +178,8 @@ def signed(
     both = [refined(problem, sign * images, REFINING) for sign in (1, -1)]
     if float(problem.mass.max()) > 0 and float(problem.spectrum.mean.abs().max()) > 0:
         return max(both, key=lambda each: log_likelihood(problem, each))
-    limits = pixel_range(release.encoded)
-    if limits is not None:
-        beyond = [(each - each.clamp(*limits)).abs().flatten(1).mean(1) for each in both]
-        votes = int((beyond[1] - beyond[0]).sign().sum())  # of images: a few wrong ones are far beyond
-        if votes:
-            return both[0] if votes > 0 else both[1]
+    if votes := range_votes(both[0], both[1], release):
+        return both[0] if votes > 0 else both[1]
     if like is not None:
         return both[0] if likelier_sign(both[0], like.pixels()) > 0 else both[1]
     return max(both, key=lambda each: float(each.pow(3).mean()))  # photographs have bright spots, not dark ones
