@@ -2,15 +2,16 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from hideseek.audit import Question
 from hideseek.cli import COMMANDS, main
 from hideseek.cli.audit_options import Audit
-from hideseek.records import MixingEncoder
 
 
 def test_the_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,12 +49,12 @@ def test_data_lists_every_set(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_demo_audits_four_schemes_and_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit itself is tested elsewhere; it takes minutes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    asked: list[tuple[Audit[Any], dict[str, MixingEncoder]]] = []
+    asked: list[tuple[Audit[Any], Callable[[], Question]]] = []
     monkeypatch.setattr("hideseek.cli.demo.perform", lambda *given: asked.append(given))
     for name in ("one", "two"):
         assert main(["demo", "--out", str(tmp_path / name), "--seed", "1"]) == 0
-    audit, schemes = asked[0]
-    assert list(schemes) == ["mixup", "instahide-inside", "instahide-cross", "singularized-mixup"]
+    audit, load = asked[0]
+    assert list(load().schemes) == ["mixup", "instahide-inside", "instahide-cross", "singularized-mixup"]
     assert (audit.images.data, audit.accuracies.learn_on, audit.output.show_private) == ("faces", "photos", True)
     with Image.open(tmp_path / "one" / "faces.png") as sheet:
         assert sheet.height > 12 * 96

@@ -139,7 +139,7 @@ def test_every_statement_is_made_with_its_source(
 
 
 def test_no_mechanism_is_left_out() -> None:
-    own = {name for name, kind in Encoder.mechanisms.items() if kind.__module__.startswith("hideseek.hide.")}
+    own = {name for name, kind in Encoder.mechanisms.items() if kind.__module__.startswith("hideseek.hide.encoders.")}
     assert own == {scheme.mechanism for scheme, _, _ in STATEMENTS}
 
 

@@ -123,7 +123,7 @@ def _one_label(weights: Tensor, bias: Tensor, layer: Tensor, shift: Tensor) -> T
 def on_simplex(label: Float[Tensor, " classes"]) -> Float[Tensor, " classes"]:
     """Give the nearest label that sums to one and is nowhere negative (Duchi et al. 2008).
 
-    >>> on_simplex(torch.tensor([0.9, 0.3, -1.0])).round(decimals=4).tolist()
+    >>> on_simplex(torch.tensor([0.9, 0.3, -1.0]).double()).round(decimals=4).tolist()
     [0.8, 0.2, 0.0]
     """
     ordered = label.sort(descending=True).values
