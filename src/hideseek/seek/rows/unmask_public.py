@@ -32,7 +32,7 @@ from hideseek.seek.systems.unmasked_rows import UnmaskedRow, unmasked
 from hideseek.seek.systems.unmasking_work import BLOCK, a_row, once
 from hideseek.seek.work import attacked, largest
 
-LEAST_ROWS = 20  # that are worth attacking
+LEAST_ROWS = 40  # fewer do not tell images that come back from chance, among all that an audit looks at
 MOST = 1.05  # that labels may sum to: they may be rounded
 
 
