@@ -12,21 +12,19 @@ from typing import Any
 import pytest
 import torch
 
+from effects import SURE, p_values
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import Augmented, Geometry, InstaHide, Laplace, Mixup, SingularizedMixup
 from hideseek.records import Attack, EncodedRelease, MixingEncoder, Samples
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.claims import CLAIMS
-from hideseek.score.judge import judge
-from hideseek.seek import ATTACKS, VARIANTS, run
+from hideseek.seek import ATTACKS, VARIANTS
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
 from releases import photos
 from weak_generator import masked_by
 
-SURE = 1e-3
 Given = tuple[EncodedRelease, MixingSecret]
 
 
@@ -154,22 +152,6 @@ def attack(name: str) -> Attack[Any]:
     return given
 
 
-def p_values(name: str, release: EncodedRelease, secret: MixingSecret) -> dict[tuple[int, str], float]:
-    """How likely each decisive figure of each claim would be if the attack were no better than the best baseline.
-
-    The attack is given what it needs of what is withheld, and nothing else.
-    """
-    chosen = attack(name)
-    needed = [field for field in chosen.needs if field in EncodedRelease.withheld]
-    evidence = run(chosen, secret.reveal(release, needed), seeded(2))
-    decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
-    scores = judge(evidence, secret, seeded(3), decisive).scores
-    return {
-        (score.number, score.metric): 1.0 if score.significance is None else score.significance.p_value
-        for score in scores
-    }
-
-
 def test_the_table_has_every_attack() -> None:
     on_rows = {name for name, each in {**ATTACKS, **VARIANTS}.items() if each.sees is EncodedRelease}
     assert set(EFFECTS) == on_rows  # the others are in test_update_effects.py
@@ -178,13 +160,13 @@ def test_the_table_has_every_attack() -> None:
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_breaks_this(name: str) -> None:
     effect = EFFECTS[name]
-    found = p_values(name, *hidden(effect))
+    found = p_values(attack(name), *hidden(effect))
     assert {metric for _, metric in found} >= set(effect.figures)
     assert all(value < SURE for (_, metric), value in found.items() if metric in effect.figures), found
 
 
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_is_at_chance_on_that(name: str) -> None:
-    found = p_values(name, *EFFECTS[name].nothing_in(EFFECTS[name]))
+    found = p_values(attack(name), *EFFECTS[name].nothing_in(EFFECTS[name]))
     assert found
     assert all(value > SURE for value in found.values()), found

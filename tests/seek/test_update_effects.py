@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from effects import SURE, p_values, revealed
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide.updates import ShareUpdates
@@ -16,14 +17,11 @@ from hideseek.records import Attack, Samples
 from hideseek.records.shared_model import SharedModel
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
-from hideseek.score.claims import CLAIMS
-from hideseek.score.judge import judge
-from hideseek.seek import ATTACKS, VARIANTS, run
+from hideseek.seek import ATTACKS, VARIANTS
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 
 pytestmark = pytest.mark.usefixtures("without_lpips")
-SURE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -81,18 +79,10 @@ def hidden(name: str) -> tuple[UpdateRelease, UpdateSecret]:
     return replace(release, own=faces().take(torch.arange(1, 160, 160 // effect.images))), secret
 
 
-def p_values(name: str, release: UpdateRelease, secret: UpdateSecret) -> dict[tuple[int, str], float]:
-    """How likely each decisive figure of each claim would be if the attack were no better than the best baseline."""
-    chosen: Any = replace({**ATTACKS, **VARIANTS}[name], **EFFECTS[name].settings)  # type: ignore[type-var]
-    given: Attack[Any] = chosen
-    needed = [need for need in given.needs if need in UpdateRelease.withheld and getattr(release, need) is None]
-    evidence = run(given, secret.reveal(release, needed), seeded(2))
-    decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
-    scores = judge(evidence, secret, seeded(3), decisive).scores
-    return {
-        (score.number, score.metric): 1.0 if score.significance is None else score.significance.p_value
-        for score in scores
-    }
+def attack(name: str) -> Attack[Any]:
+    chosen: Any = {**ATTACKS, **VARIANTS}[name]
+    given: Attack[Any] = replace(chosen, **EFFECTS[name].settings)
+    return given
 
 
 def test_the_table_has_every_attack_on_updates() -> None:
@@ -101,7 +91,7 @@ def test_the_table_has_every_attack_on_updates() -> None:
 
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_breaks_this(name: str) -> None:
-    found = p_values(name, *hidden(name))
+    found = p_values(attack(name), *hidden(name))
     figures = set(EFFECTS[name].figures)
     assert {metric for _, metric in found} >= figures
     assert all(value < SURE for (_, metric), value in found.items() if metric in figures), found
@@ -110,9 +100,7 @@ def test_it_breaks_this(name: str) -> None:
 @pytest.mark.parametrize("name", EFFECTS)
 def test_it_is_at_chance_on_noise(name: str) -> None:
     release, secret = hidden(name)
-    given = secret.reveal(
-        release, [need for need in {**ATTACKS, **VARIANTS}[name].needs if need in UpdateRelease.withheld]
-    )
-    found = p_values(name, given.as_noise(seeded(5)), secret)
+    noise = revealed(attack(name), release, secret).as_noise(seeded(5))
+    found = p_values(attack(name), noise, secret)
     assert found
     assert all(value > SURE for value in found.values()), found

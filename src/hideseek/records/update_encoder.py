@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hideseek.chance import Randomness
     from hideseek.records.samples import Samples
     from hideseek.records.shared_model import SharedModel
-    from hideseek.records.update_release import UpdateRelease
 
 Sent = Literal["gradient", "weights"]
 Mode = Literal["train", "eval"]
@@ -70,7 +69,3 @@ class UpdateEncoder(Encoder):
         self, model: SharedModel, rows: Samples, chance: Randomness
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Give what a client sends for some images, encoded or not: the update, and buffers that changed."""
-
-    @abstractmethod
-    def release_of(self, model: SharedModel, private: Samples, chance: Randomness, rounds: int = 1) -> UpdateRelease:
-        """Share every image once a round, with a model of one's own choice, and forget the truth: for an attacker."""

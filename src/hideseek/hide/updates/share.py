@@ -156,10 +156,6 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
         release = read_updates(folder)
         return release, read_update_secret(secret, folder, release)
 
-    def release_of(self, model: SharedModel, private: Samples, chance: Randomness, rounds: int = 1) -> UpdateRelease:
-        """Share images of an attacker's own."""
-        return replace(self, start=model).hide(private, None, chance, rounds)[0]
-
     def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> "ShareUpdates":
         """Initialise the model, where none is given."""
         classes = private.labels.shape[1]
