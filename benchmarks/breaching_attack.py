@@ -42,8 +42,8 @@ class Breaching:
     attacks: Any
     folder: Path
 
-    def settings(self, preset: str, steps: int, total_variation: float | None) -> Settings:
-        """Read a preset of the wheel, with steps and the weight of total variation of our choice."""
+    def settings(self, preset: str, steps: int, total_variation: float | None, rate: float | None = None) -> Settings:
+        """Read a preset of the wheel, with steps, the weight of total variation and the step size of our choice."""
         found: dict[str, Any] = {}
         for name in ("_default_optimization_attack", preset):
             text = (self.folder / "config" / "attack" / f"{name}.yaml").read_text()
@@ -52,6 +52,8 @@ class Breaching:
         found["optim"]["max_iterations"] = steps
         found["optim"]["callback"] = steps + 1
         found["optim"]["warmup"] = min(found["optim"]["warmup"], steps // 8)
+        if rate is not None:
+            found["optim"]["step_size"] = rate
         if total_variation is not None:
             found["regularization"]["total_variation"]["scale"] = total_variation
         return Settings.nested(found)

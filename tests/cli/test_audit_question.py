@@ -12,7 +12,9 @@ from hideseek.cli.audit_options import Accuracies, Attacking, Audit, Images, Out
 from hideseek.cli.audit_question import question_of
 from hideseek.errors import BadInput
 from hideseek.hide import Geometry, Mixup
+from hideseek.hide.updates import ShareUpdates
 from hideseek.records.result import NoAccuracyKind
+from hideseek.records.update_release import UpdateRelease
 
 
 def asked(
@@ -47,6 +49,19 @@ def test_a_sample_is_the_same_every_time_and_another_for_every_seed() -> None:
     assert samples[2].equal(samples[3])
     assert not samples[0].equal(samples[2])
     assert not samples[2].equal(samples[4])
+
+
+def test_variants_run_where_they_are_named() -> None:
+    options = Audit(
+        Several(), Images("faces", own="photos", sample=8), Output(Path("unused")),
+        Attacking(attacks="gradient-matching-tuned,rog"), Accuracies(learn=False), Geometry(),
+    )  # fmt: skip
+    assert set(question_of(options, {"updates": ShareUpdates("lenet")}, UpdateRelease).attacks) == {
+        "gradient-matching-tuned",
+        "rog",
+    }
+    with pytest.raises(BadInput, match="another kind of release"):
+        question_of(options, {"mixup": Mixup()})
 
 
 def picture(path: Path, seed: int) -> None:

@@ -285,7 +285,7 @@ def test_within_items_a_baseline_is_matched_to_its_item(secret: MixingSecret) ->
     items = torch.tensor([0, 0, 0, 1, 2])
     claim = Reconstruction(secret.private.pixels(torch.tensor([6, 2, 4, 3, 9])), items, "batches")
     found = answers(claim, truth, 3)
-    assert list(found) == ["mean image", *SMOOTHED]
+    assert list(found) == ["mean image", *SMOOTHED, "mean image of the class", "random image of the class"]
     for baseline in found.values():
         assert sorted(baseline.about[:3].tolist()) == [2, 4, 6]
         assert int(baseline.about[3]) in (1, 3)
@@ -295,6 +295,21 @@ def test_within_items_a_baseline_is_matched_to_its_item(secret: MixingSecret) ->
         for item, image in zip(items.tolist(), answers(claim, truth, seed)["random image"].images, strict=True):
             (place,) = (pixels == image).flatten(1).all(1).nonzero().flatten().tolist()
             assert place not in truth.images[item].tolist()
+
+
+def test_within_items_labels_alone_are_a_baseline(secret: MixingSecret) -> None:
+    """Four classes take turns: for each label of an item, the mean of its class without what is in the item."""
+    private = secret.private
+    truth = updates_of(private, (4, 2, 6), (1, 3))
+    claim = Reconstruction(private.pixels(torch.tensor([6, 2, 4, 3])), torch.tensor([0, 0, 0, 1]), "batches")
+    found = answers(claim, truth, 3)
+    pixels = private.pixels().numpy()
+    for guess, (label, without) in enumerate(((0, (4,)), (2, (2, 6)), (2, (2, 6)), (1, (1,)))):
+        mean = pixels[[each for each in range(label, 24, 4) if each not in without]].mean(0)
+        assert np.allclose(found["mean image of the class"].images[guess], mean, atol=1e-5)
+        another = (pixels == found["random image of the class"].images[guess].numpy()).all((1, 2, 3)).nonzero()[0]
+        assert int(another[0]) % 4 == label
+        assert int(another[0]) not in without
 
 
 def test_items_with_fewer_images_have_baselines_too(secret: MixingSecret) -> None:

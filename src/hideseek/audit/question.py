@@ -13,7 +13,7 @@ from hideseek.data.digests import image_digests
 from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
-from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind
+from hideseek.records.result import DatasetSummary, ModelState, NoAccuracy, NoAccuracyKind
 from hideseek.records.secret import Secret
 from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.seek import ATTACKS
@@ -64,6 +64,8 @@ class Question:
     """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
     public_known: PublicKnown = "images"
     """What the attacker has of public patches: the larger images that they were cut from, or the very patches."""
+    states: Mapping[str, ModelState] = field(default_factory=dict)
+    """Of schemes that are audited in several states of their model, by their names: which state that is."""
 
     def __post_init__(self) -> None:
         if not self.schemes:
@@ -88,8 +90,20 @@ class Question:
 
     @property
     def trainable(self) -> dict[str, Learnable]:
-        """Give the schemes by which a model can be trained: on what they share, or with what they make of gradients."""
-        return {name: scheme for name, scheme in self.schemes.items() if isinstance(scheme, Learnable)}
+        """Give the schemes by which a model can be trained: on what they share, or with what they make of gradients.
+
+        Of schemes that differ by the state of their model alone, the first stands for all.
+        """
+        return {
+            name: scheme
+            for name, scheme in self.schemes.items()
+            if isinstance(scheme, Learnable) and self.trained_as(name) == name
+        }
+
+    def trained_as(self, name: str) -> str:
+        """Name the scheme whose training stands for a scheme's."""
+        state = self.states.get(name)
+        return name if state is None else next(n for n, each in self.states.items() if each.series == state.series)
 
     def with_others(self, secret: Secret) -> Secret:
         """Put as many images that are not hidden beside the private ones of a secret."""

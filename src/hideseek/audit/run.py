@@ -109,6 +109,9 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
     def beside(samples: Samples | None, name: str) -> Any:
         return None if samples is None else summary(samples, addresses.get(name, ""), private)
 
+    def accurate(scheme: SchemeResult) -> SchemeResult:
+        return _with_accuracy(scheme, learnt.get(""), learnt.get(question.trained_as(scheme.name)))
+
     shown = [panel.file for scheme in attacked.values() for each in scheme.attacks for panel in _panels(each)]
     runner.store.remove_pictures(shown)
     result = Result(
@@ -122,7 +125,7 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
         tested_on=len(learning.test) if learning else 0,
         vanilla=learnt.get(""),
         threats=tuple(threat for threat in THREATS if threat.name in against),
-        schemes=tuple(_with_accuracy(scheme, learnt.get(""), learnt.get(name)) for name, scheme in attacked.items()),
+        schemes=tuple(map(accurate, attacked.values())),
         plan=runner.stages(),
         flags=(),
         provenance=provenance(
@@ -174,4 +177,5 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
         advice=runner.advice.get(name, ()),
         effective=facts,
         bound=used.bound(facts),
+        state=question.states.get(name),
     )

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scipy.stats import binomtest
-from torch import Tensor
 
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.question import Learnable, Learning
@@ -14,6 +13,7 @@ from hideseek.records import Samples
 from hideseek.records.result import Accuracy, Range
 from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.train.speed import training_speed
+from hideseek.train.trained import Trained
 from hideseek.train.training import Training, automatic
 
 
@@ -77,17 +77,14 @@ def measure(
         source = Plain.of(scheme.hide(train, learning.public, chance, how.rounds)[0])
         training = replace(training, epochs=training.epochs // how.rounds)
     learnt = learn(source, model, training, chance=chance)
-    right = _right(predict(learnt.trained, learning.test), learning.test)
+    right = share_right(learnt.trained, learning.test)
     took = clock.now() - started
     baseline = largest_class(learning.test.labels)
-    return Accuracy(_range(right, len(learning.test)), model, how.training.epochs, steps, took, baseline)
+    return Accuracy(right, model, how.training.epochs, steps, took, baseline)
 
 
-def _right(answers: Tensor, test: Samples) -> int:
-    return int((answers.argmax(1) == test.labels.argmax(1)).sum())
-
-
-def _range(right: int, count: int) -> Range:
-    """Give a share with Wilson's interval of 95 %."""
-    limits = binomtest(right, count).proportion_ci(method="wilson")
-    return Range(right / count, float(limits.low), float(limits.high), count)
+def share_right(trained: Trained, test: Samples) -> Range:
+    """Give the share of images that a model classifies rightly, with Wilson's interval of 95 %."""
+    right = int((predict(trained, test).argmax(1) == test.labels.argmax(1)).sum())
+    limits = binomtest(right, len(test)).proportion_ci(method="wilson")
+    return Range(right / len(test), float(limits.low), float(limits.high), len(test))

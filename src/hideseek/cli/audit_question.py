@@ -19,7 +19,7 @@ from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
 from hideseek.records import Attack, EncodedRelease, Encoder, Release, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
-from hideseek.seek import ATTACKS
+from hideseek.seek import ATTACKS, VARIANTS
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 UNLABELLED = {NoLabels: NoAccuracyKind.NO_LABELS, OneClass: NoAccuracyKind.ONE_CLASS}
@@ -73,14 +73,14 @@ def attacks_on(kind: type[Release]) -> list[str]:
 
 
 def _attacks(text: str, kind: type[Release]) -> dict[str, Attack[Any]]:
-    apply = attacks_on(kind)
+    apply, known = attacks_on(kind), {**ATTACKS, **VARIANTS}
     names = apply if text == "all" else [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in ATTACKS:
+        if name not in known:
             raise no_such("attack", name, apply)
-        if name not in apply:
+        if not issubclass(kind, known[name].sees):
             raise BadInput(f"{name} attacks another kind of release: choose among {', '.join(apply)}.")
-    return {name: ATTACKS[name] for name in names}
+    return {name: known[name] for name in names}
 
 
 def _sampling(whole: Samples, seed: int | None) -> Randomness:

@@ -16,6 +16,7 @@ from hideseek.records.result import (
     Verdict,
 )
 from hideseek.report import sentences
+from hideseek.report.epochs import metrics_over_epochs, over_epochs
 from hideseek.report.ranking import FOUND, worst_attack
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def show_plan(plan: "Plan", question: "Question") -> None:
     for key in (StepKey(StepKind.HIDE), *attacks, StepKey(StepKind.ADVICE)):
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
         rows.append([sentences.step(key), *(_expected(plan, each) for each in keys)])
-    table([Column("step", whole=True), *(Column(name, right=True) for name in question.schemes)], rows, "Plan")
+    table(
+        [Column("step", whole=True), *(Column(name, right=True, fold=True) for name in question.schemes)], rows, "Plan"
+    )
     learning = next((step for step in plan.steps if step.key.kind is StepKind.ACCURACY), None)
     if learning is not None:
         said = sentences.planned(learning.key, learning.expected)
@@ -69,14 +72,29 @@ def show_result(result: Result, folder: Path) -> None:
         verdicts = [outcomes.get(threat.name, "") for threat in result.threats]
         rows.append([scheme.name, _accuracy(scheme), *verdicts])
     table([*columns, *(Column(threat.name) for threat in result.threats)], rows)
+    _show_epochs(result)
     for said in _sentences(result):
         paragraph(said)
     _places(folder)
 
 
+def _show_epochs(result: Result) -> None:
+    """Print what the strongest attack finds in each state of a model, where there are several."""
+    metrics, rows = metrics_over_epochs(result), []
+    for name, points in over_epochs(result).items():
+        for point in points:
+            found = [point.figures[metric][1] if metric in point.figures else None for metric in metrics]
+            told: list[Cell] = [sentences.number(each.found.mean, each.unit) if each else "" for each in found]
+            reached = sentences.number(point.state.accuracy.mean, "share")
+            rows.append([name, str(point.state.epoch), reached, *told])
+    if rows:
+        columns = [Column("scheme", fold=True), Column("epoch", right=True), Column("trained images right", right=True)]
+        table([*columns, *(Column(metric, right=True) for metric in metrics)], rows, "Leakage over epochs")
+
+
 def _sentences(result: Result) -> list[str]:
     """Say what the table does not: who attacks, the verdict, the worst, what would help, and what to distrust."""
-    said = [sentences.attackers_by_name(result.threats), sentences.headline(result)]
+    said = [sentences.attackers_by_name(result.threats), sentences.headline(result), *sentences.alarms(result.schemes)]
     for scheme in result.schemes:
         said += _worst(scheme, result)
         said += [sentences.advised(scheme.name, advice) for advice in scheme.advice if advice.helps is not None]

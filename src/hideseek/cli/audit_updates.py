@@ -14,6 +14,7 @@ from hideseek.audit.threats import threats_to
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Output, Several
 from hideseek.cli.audit_question import attacks_on, question_of
+from hideseek.cli.audit_states import epochs_of, over_epochs
 from hideseek.cli.defences import Chain, chains
 from hideseek.cli.shared_models import Model, models_of
 from hideseek.cli.update_options import AuditUpdates, Client, UpdateImages
@@ -48,6 +49,7 @@ def run(arguments: Sequence[str]) -> None:
         config=(tyro.conf.OmitArgPrefixes,),
     )
     models, named = models_of(asked.client.model), chains(asked.client.defence)
+    epochs = epochs_of(asked.client.epochs, asked.client.train, models)
     schemes = {
         name if len(models) == 1 else f"{label}/{name}": (scheme_of(asked.client, chain, model), model)
         for label, model in models.items()
@@ -60,7 +62,7 @@ def run(arguments: Sequence[str]) -> None:
         asked.attacking.attacking(),
         asked.accuracies,
     )
-    perform(usual, lambda: _question(usual, schemes))
+    perform(usual, lambda: _question(usual, schemes, epochs, asked.client.train))
 
 
 def _about() -> str:
@@ -104,7 +106,9 @@ def _normalisation(images: UpdateImages, models: Mapping[str, Model]) -> Any:
     return trained[0]
 
 
-def _question(asked: Audit[Any], schemes: Mapping[str, tuple[ShareUpdates, Model]]) -> Question:
+def _question(
+    asked: Audit[Any], schemes: Mapping[str, tuple[ShareUpdates, Model]], epochs: Sequence[int], train: str | None
+) -> Question:
     """Load all that is named, and give every scheme of a model the same weights."""
     question = question_of(asked, {name: scheme for name, (scheme, _) in schemes.items()}, UpdateRelease)
     private, why = question.private, question.why_no_accuracy
@@ -112,14 +116,22 @@ def _question(asked: Audit[Any], schemes: Mapping[str, tuple[ShareUpdates, Model
         said = UNLABELLED.get(why.kind) if why else None
         read = f"the labels could not be read: {why.text.rstrip('.')}" if why else "these images have no labels"
         raise BadInput(f"updates are gradients of a classifier's loss, and {said or read}.")
+    together = max(scheme.work.images for scheme, _ in schemes.values())
+    if together > len(private):
+        raise BadInput(
+            f"an update is of {together:,} images, and there are {len(private):,}: choose a smaller --batch, fewer"
+            " --local-steps, or more images."
+        )
+    architecture = next(scheme.model for scheme, _ in schemes.values())
+    question = replace(question, learning=question.learning and replace(question.learning, model=architecture))
+    if epochs:
+        named = {name: scheme for name, (scheme, _) in schemes.items()}
+        return over_epochs(question, named, epochs, train, asked.attacking.seed)
     given = {
         name: replace(scheme, start=_start(model, private, asked.attacking.seed))
         for name, (scheme, model) in schemes.items()
     }
-    architecture = next(iter(given.values())).model
-    return replace(
-        question, schemes=given, learning=question.learning and replace(question.learning, model=architecture)
-    )
+    return replace(question, schemes=given)
 
 
 def _start(model: Model, private: Samples, seed: int | None) -> SharedModel:

@@ -35,6 +35,10 @@ class Client:
     """The gradient, or the weights after local steps; by default weights after several."""
     mode: Annotated[Mode, arg(metavar="MODE")] = "train"
     """Batch norm takes the statistics of the batch (train), or running ones (eval)."""
+    epochs: Annotated[str | None, _unset("N,…")] = None
+    """Train the model first, on the private images, and audit its state after each of these epochs: 0,1,5,20."""
+    train: Annotated[str | None, _unset("ADDRESS")] = None
+    """Train it on these images instead."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,15 @@ class AuditUpdates:
     In every round each image is in one update: the gradient of a batch, or what local steps changed in the weights.
     Attacks count after they have recovered something from undefended gradients of single images, and nothing from
     noise. Whether the model is trained matters: a name is an untrained one, a file that `hideseek learn` wrote a
-    trained one, and the report says which; --model lenet,early/model.safetensors,late/model.safetensors audits all
-    three. Defences are done in the order in which they are named, after an encoding, if there is
+    trained one, and the report says which; --epochs 0,1,5,20 trains the model on the private images, and shows what
+    leaks over epochs as a curve; --model lenet,early/model.safetensors,late/model.safetensors audits states that you
+    have. Defences are done in the order in which they are named, after an encoding, if there is
     one: gradient-pruning:p=0.9+intra-instahide:k=4 encodes images, takes the gradient, and prunes it.
 
     Try:  hideseek audit updates --model lenet --batch 1 --data faces --out audit
           hideseek audit updates --model lenet --defence none,gradient-pruning:p=0.99,gradient-noise:noise=0.01
               --batch 8 --data faces --budget 5m --out audit
+          hideseek audit updates --model lenet --epochs 0,1,5,20 --batch 4 --data faces --budget 5m --out audit
           hideseek audit updates --model trained/model.safetensors --defence intra-instahide:k=4 --batch 16
               --local-steps 4 --rounds 20 --data cifar10 --sample 160 --no-learn --out audit
     """

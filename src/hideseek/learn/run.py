@@ -1,8 +1,10 @@
 """Training on what was hidden, or on plain images to compare with."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from torch import Tensor, nn
 
 from hideseek.chance import Randomness, secure
 from hideseek.learn.batches import shared_seed
@@ -30,6 +32,8 @@ class Learnt:
     """How the images were hidden, with all that was estimated filled in."""
     epsilon: float | None = None
     """Of the weights alone: the history is measured on the private images themselves."""
+    states: Mapping[int, dict[str, Tensor]] = field(default_factory=dict)
+    """The state after each epoch that was asked for; after 0 epochs: as it was initialised."""
 
 
 def learn(
@@ -40,6 +44,7 @@ def learn(
     test: Samples | None = None,
     chance: Randomness | None = None,
     run_folder: RunFolder | None = None,
+    keep: Collection[int] = (),
     on_epoch: Callable[[dict[str, float]], None] = lambda _: None,
 ) -> Learnt:
     """Train a model, by its name in MODELS, on a source.
@@ -50,7 +55,8 @@ def learn(
 
     The model is asked about the `test` images plainly after every epoch. `chance` is secure unless a study gives a
     seed. Keys, sampling and noise come from `chance`; the order of plain batches, the initial weights and dropout are
-    no secret, and come from one seed that is kept in the checkpoint.
+    no secret, and come from one seed that is kept in the checkpoint. `keep` names the epochs whose states are given
+    back; a run that was resumed has none of those before.
     """
     worker, chance, samples = this_worker(), chance or secure(), source.samples
     check_processes(training, worker)
@@ -65,8 +71,11 @@ def learn(
     if test is not None:
         check_test(trained, test)
     batches = estimated.batches(training, chance, seed, worker)
+    states = {0: _copied(network)} if 0 in keep else {}
 
     def after_epoch(history: list[dict[str, float]]) -> None:
+        if len(history) in keep:
+            states[len(history)] = _copied(network)
         if not worker.first:
             return
         if test is not None:
@@ -97,7 +106,12 @@ def learn(
             after_epoch=after_epoch,
         )
     epsilon = estimated.epsilon(training, training.epochs * batches.steps)
-    return Learnt(replace(trained, network=network.eval()), history, estimated.scheme, epsilon)
+    return Learnt(replace(trained, network=network.eval()), history, estimated.scheme, epsilon, states)
+
+
+def _copied(network: nn.Module) -> dict[str, Tensor]:
+    """Give a copy of the state, laid out as files have it."""
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
 
 
 def _described(trained: Trained, training: Training) -> dict[str, object]:

@@ -32,6 +32,9 @@ class Attack(ABC, Generic[R]):
     shows: ClassVar[Harm] = Harm.RECOVERED
     """The worst harm that it can show: audits run the attacks first that can show the worst."""
 
+    alarm: ClassVar[str] = ""
+    """What it means that there is something for this attack to work on at all, where no honest release has that."""
+
     @abstractmethod
     def seek(self, release: R, chance: Randomness) -> Evidence:
         """Run the attack; refuse, in one sentence, a release that it cannot be run on."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hideseek.chance import Randomness
+    from hideseek.records.allowed_update import AllowedUpdate
     from hideseek.records.encoder import Known
 
 
@@ -30,6 +31,13 @@ class Defence(ABC):
     @abstractmethod
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Give the update as it is sent."""
+
+    def before(self, after: AllowedUpdate) -> AllowedUpdate:
+        """Tell what an update can have been before this defence, where it can have been `after` afterwards.
+
+        By default as afterwards, as if nothing had been done.
+        """
+        return after
 
     def known(self, rounds: int) -> tuple[Known, ...]:
         """Say what is known of this setting, with citations."""

@@ -51,6 +51,12 @@ class Reason(StrEnum):
         "the attacker's own images must have the channels, the normalisation and at least the size of the release's"
         " ({wanted}), and have {given}.",
     )
+    SEVERAL_IMAGES = "several-images", "this attack is on updates of one image, and these are of {given}."
+    ENCODED_IMAGES = (
+        "encoded-images",
+        "images were encoded before gradients were taken, and this attack is on updates of images as they are.",
+    )
+    NO_OPTUNA = "no-optuna", "settings are searched by Optuna, which is not installed: pip install 'hideseek[tune]'."
     MASKED = "masked", "the signs of pixels were flipped at random, and this attack needs rows without a mask."
     NOT_MASKED = "not-masked", "this scheme flips no signs, so there is no mask to undo."
     NOT_LINEAR = (
@@ -131,6 +137,15 @@ class Reason(StrEnum):
         "local steps of the length 0 change nothing: it takes a learning rate above 0 to tell a gradient from them.",
     )
     NO_GRADIENT = "no-gradient", "every entry of every update is zero, so that there is no gradient to match."
+    NOT_FINITE = (
+        "not-finite",
+        "the update {number} holds numbers that are not finite at {name}, so that no images can match it: ask for it"
+        " again.",
+    )
+    NOT_ENCODED = (
+        "not-encoded",
+        "images were not mixed before updates were computed, so that there are no encodings to take apart.",
+    )
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

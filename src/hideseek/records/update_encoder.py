@@ -6,11 +6,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Encoder
 from hideseek.records.mixing_encoder import MixingEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch import Tensor
 
     from hideseek.chance import Randomness
@@ -58,6 +61,13 @@ class UpdateEncoder(Encoder):
     """How images are encoded before gradients are taken; None: not at all."""
     defences: tuple[Defence, ...]
     """What is done to the update, in this order."""
+
+    def allowed(self, update: Mapping[str, Tensor]) -> AllowedUpdate:
+        """Tell what an update can have been before the defences, last one first, by what was sent."""
+        allowed = AllowedUpdate.exact(update)
+        for defence in reversed(self.defences):
+            allowed = defence.before(allowed)
+        return allowed
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.records import Reconstruction, Samples
 from hideseek.records.secret import Secret
-from hideseek.score.ground_truth import BLOCK, Matched, blocks, candidates, held, likeness, match_guesses
+from hideseek.score.ground_truth import BLOCK, Matched, blocks, candidates, likeness
 from hideseek.score.matching import one_to_one
 from hideseek.score.smoothing import blurred, low_frequencies
 
@@ -130,15 +130,3 @@ def matched_samples(count: int, secret: Secret, chance: Randomness) -> Iterator[
         about = one_to_one(alike)
         own = (about[:, None] == drawn).any(1)
         yield name, Matched(images, torch.where(own, -1, about), "images")
-
-
-def matched_within(
-    items: Int[Tensor, " guesses"], secret: Secret, chance: Randomness
-) -> Iterator[tuple[str, Reconstruction]]:
-    """Draw for each guess private images that are not in its item, smooth them, and match those of one item to its."""
-    own = held(items, secret)
-    all_drawn = torch.stack([others(own, secret.private, chance) for _ in range(SEVERAL)], 1)
-    about = torch.where(all_drawn[:, 0] < 0, -1, items)
-    for name, several, smooth in smoothed(secret.private):
-        images = averaged(all_drawn[:, :several], secret.private, smooth)
-        yield name, match_guesses(Reconstruction(images, about, "batches"), secret)

@@ -19,6 +19,8 @@ from hideseek.score.image_scores import best, must_be_pictures
 from hideseek.score.metric import Metric, Scores
 
 PATIENCE = {"alex": 1000, "vgg": 50}  # comparisons that nobody minds; the baselines need four times as many more
+MULTIPLICATIONS = {"alex": 13_000, "vgg": 305_000}  # for a pixel, in convolutions
+COMPARED = 9  # guesses, and those of baselines, each with a private image
 _MAPS = 64  # of VGG's first layers: what a pixel becomes
 
 
@@ -50,11 +52,24 @@ def _network(backbone: Backbone, folder: str) -> Lpips:
     return load_lpips(backbone).to(device())
 
 
-def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: Secret) -> str:
-    """Say how to get the weights, where they are not on this machine, or that it takes long without a GPU."""
+def perceptual_work(guesses: int, shape: tuple[int, int, int]) -> float:
+    """Count the multiplications of what is compared without being asked for, beside its baselines."""
+    sides = [max(side, SMALLEST) for side in shape[1:]]
+    used = [name for name in PATIENCE if _is_here(name) and (guesses <= PATIENCE[name] or device().type != "cpu")]
+    pixels = 0 if shape[1:] == (1, 1) or shape[0] not in (1, 3) else sides[0] * sides[1]
+    return sum(2.0 * COMPARED * guesses * pixels * MULTIPLICATIONS[name] for name in used)
+
+
+def _is_here(backbone: str) -> bool:
+    """Tell whether the weights are on this machine."""
     given = Path(os.environ.get("HIDESEEK_DATA", "")).expanduser() / f"lpips_{backbone}.npz"
     heads = Path(torch.hub.get_dir()) / "checkpoints" / f"{backbone}.pth"  # the last that is fetched
-    if not given.is_file() and not heads.is_file():
+    return given.is_file() or heads.is_file()
+
+
+def _skip_unless_named(backbone: Backbone, claim: Reconstruction, secret: Secret) -> str:
+    """Say how to get the weights, where they are not on this machine, or that it takes long without a GPU."""
+    if not _is_here(backbone):
         size = {"alex": 230, "vgg": 530}[backbone]
         return f"its weights, {size} MB, are not on this machine: ask for lpips-{backbone} by name to fetch them."
     comparisons = claim.images.shape[0] * (secret.holds(claim.about[:1].long()).shape[1] if claim.of == "items" else 1)

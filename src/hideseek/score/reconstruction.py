@@ -16,10 +16,10 @@ from hideseek.score.baseline_images import (
     class_means,
     heaviest,
     matched_samples,
-    matched_within,
     mean_image,
     others,
 )
+from hideseek.score.batch_baselines import matched_within, of_classes_within
 from hideseek.score.checks import ADVICE, check_shape, check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
 from hideseek.score.gallery import gallery, usual_item
@@ -55,7 +55,8 @@ def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iter
     in the mean of its class, which may be small. Where there is no other image, the baseline is about nothing (−1).
     Deviation: without an order no class is known, and guesses are matched. So the baselines are random samples of the
     private images, sharp, smoothed or averaged, matched like the guesses, except that no image is matched to itself;
-    within items, random images that are not in the item.
+    within items, random images that are not in the item, and for each of its labels the mean of the class, or another
+    image of it.
     """
     claim = match_guesses(claim, secret)
     private = secret.private
@@ -72,6 +73,8 @@ def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iter
             yield Baseline(name, match_guesses(again, secret))
         several = partial(matched_samples, len(claim.about)) if items is None else partial(matched_within, items)
         yield from (Baseline(name, matched) for name, matched in several(secret, streams[1]))
+        if items is not None and len(items) and private.labels.shape[1] > 1:
+            yield from (Baseline(name, matched) for name, matched in of_classes_within(items, secret, streams[0]))
         return
     for name, average in averages.items():
         yield Baseline(name, replace(claim, images=average))

@@ -33,14 +33,31 @@ from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
 from hideseek.seek.systems.gradient_distance import Cosine, Squared
+from hideseek.seek.systems.image_starts import Start
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
+from hideseek.seek.systems.own_images import OwnImages
+from hideseek.seek.updates.decode import DecodeKnown, DecodeUpdates
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.seek.updates.imprint import CraftedImprint, Imprint
 from hideseek.seek.updates.labels_from_gradient import LabelsFromGradient
+from hideseek.seek.updates.learned_inversion import LearnedInversion
+from hideseek.seek.updates.tuned_matching import TunedMatching
 
-AS_PRINTED = GradientMatching(Cosine(), Prior(), smooth=None, peel=0)
+AS_PRINTED = GradientMatching(
+    Cosine(),
+    Prior(),
+    smooth=None,
+    peel=0,
+    statistics="none",
+    aim="norms",
+    statistics_weight=1e-3,
+    train_mode=None,
+    compares="as-sent",
+)
+SURVIVING = replace(AS_PRINTED, compares="surviving")
+BY_OWN_IMAGES = GradientMatching(Cosine(0.5), Prior(), Lbfgs(200), smooth=None, own=OwnImages())
 
 ATTACKS: dict[str, Attack[Any]] = {
     # InstaHide (Huang et al. 2020)
@@ -70,7 +87,11 @@ ATTACKS: dict[str, Attack[Any]] = {
     "first-layer": FirstLayer(),
     "gradient-matching": GradientMatching(),
     "gradient-matching-known": GradientMatching(labels="known", statistics="exact"),
+    "gradient-matching-own": BY_OWN_IMAGES,
+    "learned-inversion": LearnedInversion(),
     "labels-from-gradient": LabelsFromGradient(),
+    "decode-known": DecodeKnown(LinearInversion(), PhaseRetrieval()),
+    "decode-blind": DecodeUpdates(MixupPairs(), LinkAndSolve()),
     "imprint": Imprint(),
     "imprint-crafted": CraftedImprint(),
 }
@@ -105,9 +126,18 @@ VARIANTS: dict[str, Attack[Any]] = {
     ),
     # Huang et al. 2021: with private labels and batch-norm statistics, and with labels alone
     "huang2021-strongest": replace(
-        AS_PRINTED, prior=Prior(1e-2), optimiser=Adam(10_000), labels="known", statistics="exact"
+        SURVIVING, prior=Prior(1e-2), optimiser=Adam(10_000), labels="known", statistics="exact"
     ),
-    "huang2021-realistic": replace(AS_PRINTED, prior=Prior(1e-1), optimiser=Adam(10_000), labels="known"),
+    "huang2021-realistic": replace(SURVIVING, prior=Prior(1e-1), optimiser=Adam(10_000), labels="known"),
+    # Yue et al. 2023: quarter resolution
+    "rog": replace(
+        AS_PRINTED,
+        distance=Squared(),
+        optimiser=Adam(100, rate=0.05, signed=False),
+        start=Start(coarse=4, stays=True),
+    ),
+    # gradient matching with settings searched for on own images
+    "gradient-matching-tuned": TunedMatching(),
 }
 
 __all__ = ["ATTACKS", "VARIANTS", "describe", "refusal", "run", "settings"]

@@ -30,15 +30,15 @@ def _kind_and_settings(part: Any) -> dict[str, Any]:
     return {"kind": _words(part), **settings(part)}
 
 
-def _changed(part: Any) -> list[str]:
-    """Name the fields of a dataclass that differ from what they are by default."""
-    names, default = [], type(part)()
+def _changed(part: Any, default: Any = None) -> list[str]:
+    """Name the fields of a dataclass that differ from what they are by default, of its kind or where it is a part."""
+    names, default = [], type(part)() if default is None else default
     for field in fields(part):
         value, usual = getattr(part, field.name), getattr(default, field.name)
         if is_dataclass(value):
-            if type(value) is not type(usual):
-                names.append(f"{field.name}: {_words(value)}")
-            names += [f"{field.name} {change}" for change in _changed(value)]
+            same = type(value) is type(usual)
+            names += [] if same else [f"{field.name}: {_words(value)}"]
+            names += [f"{field.name} {change}" for change in _changed(value, usual if same else None)]
         elif value != usual:
             names.append(field.name if value is True else f"{field.name} {value}")
     return names

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from blake3 import blake3
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -56,5 +57,6 @@ def _digest(tensors: Mapping[str, Tensor], described: str) -> str:
     for name in sorted(tensors):
         tensor = tensors[name]
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        total.update(content(tensor.numpy()))
+        plain = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor  # which NumPy does not have
+        total.update(content(plain.numpy()))
     return total.hexdigest()

@@ -3,7 +3,7 @@
 import atexit
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -47,8 +47,15 @@ def this_worker() -> Worker:
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
     distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
-    atexit.register(distributed.destroy_process_group)
+    atexit.register(_leave)
     return Worker(chosen, distributed.get_rank(), distributed.get_world_size())
+
+
+def _leave() -> None:
+    """Disconnect when all processes have come to their end: one that is still connected is torn down by the others."""
+    with suppress(RuntimeError):  # one of them has failed, and is gone
+        distributed.barrier()
+    distributed.destroy_process_group()
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What clients are advised to change, how large what they share is, and the weak cases of attacks on it."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -71,14 +73,19 @@ def test_weak_cases(images: Samples) -> None:
     ]
     normed = ShareUpdates("classifier", batch=5)  # whose batch norm takes two images or more
     assert list(normed.weak_cases(images, seeded(1))) == [
-        ShareUpdates("classifier", batch=2),
         ShareUpdates("classifier", mode="eval"),
+        ShareUpdates("classifier", batch=2),
     ]
     assert len({scheme.weak_kind for scheme in (plain, mixed, normed)}) == 3
     assert plain.trial(images).images == 16
     large = Samples(torch.zeros(2, 3, 32, 32), torch.eye(2))
-    assert ShareUpdates("resnet18").trial(large).images == 16
-    assert ShareUpdates("resnet50").trial(large).images < 16
+    assert ShareUpdates("resnet18").trial(large).images == 12
+    assert ShareUpdates("resnet50").trial(large).images < 12
+    untrained = ShareUpdates("linear")
+    assert list(replace(untrained, trained=True).weak_cases(images, seeded(1)))[1:] == [untrained]
+    states = [replace(untrained, trained=epochs > 0, epochs=epochs) for epochs in (0, 1, 5)]
+    assert [list(state.weak_cases(images, seeded(1))) for state in states] == 3 * [[untrained]]
+    assert {state.weak_kind for state in states} == {untrained.weak_kind}
 
 
 def test_noise_says_nothing(images: Samples) -> None:
@@ -104,6 +111,15 @@ def test_a_summary_says_what_is_shared() -> None:
         "Share what 16 images changed in the weights of a trained lenet, in eval mode, in 6 local steps of rate 0.1;"
         " images are encoded by instahide (k = 4) before, and the update goes through sign."
     )
+
+
+def test_a_summary_says_how_far_the_model_was_trained() -> None:
+    said = [ShareUpdates("lenet", trained=epochs > 0, epochs=epochs).summary()[30:-13] for epochs in (0, 1, 5)]
+    assert said == [
+        "by an untrained lenet, in train mode",
+        "by a trained lenet (after 1 epoch), in train mode",
+        "by a trained lenet (after 5 epochs), in train mode",
+    ]
 
 
 def test_weights_are_part_of_what_is_asked(images: Samples) -> None:

@@ -7,10 +7,13 @@ import pytest
 import torch
 from scipy.optimize import brentq
 from scipy.stats import norm
+from torch import Tensor
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide.updates import GradientNoise, GradientPruning, Quantised, Sign
+from hideseek.hide.updates import GradientNoise, GradientPruning, Quantised, ShareUpdates, Sign
+from hideseek.records.allowed_update import AllowedUpdate
+from hideseek.records.defence import Defence
 
 UPDATE = {"weight": seeded(1).normals(40, 25), "bias": seeded(2).normals(40) * 10}
 
@@ -80,3 +83,71 @@ def test_levels_are_few_and_right_on_average(bits: int) -> None:
 def test_settings_that_cannot_be(make: object) -> None:
     with pytest.raises(BadInput):
         make()  # type: ignore[operator]
+
+
+def allowed(*defences: Defence) -> AllowedUpdate:
+    """What is told of UPDATE after some defences."""
+    return ShareUpdates("lenet", defences=defences).allowed(sent(*defences))
+
+
+def sent(*defences: Defence) -> dict[str, Tensor]:
+    update = UPDATE
+    for defence in defences:
+        update = defence.apply(update, seeded(3))
+    return update
+
+
+CHAINS: list[tuple[Defence, ...]] = [
+    (),
+    (GradientPruning(0.9),),
+    (Sign(),),
+    (Quantised(4),),
+    (GradientPruning(0.9), Quantised(4)),
+    (GradientPruning(0.5), Sign()),
+    (Quantised(3), GradientPruning(0.5)),
+]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_what_was_there_before_is_allowed(chain: tuple[Defence, ...]) -> None:
+    told = allowed(*chain)
+    for name, before in UPDATE.items():
+        slack = 1e-5 * float(before.abs().max())
+        assert bool((told.low[name] <= before + slack).all())
+        assert bool((told.high[name] >= before - slack).all())
+
+
+def test_pruned_entries_are_below_the_smallest_that_is_left() -> None:
+    told = allowed(GradientPruning(0.9))
+    for name, after in sent(GradientPruning(0.9)).items():
+        array = after.numpy()
+        bound = np.abs(array[array != 0]).min()
+        assert np.array_equal(told.high[name].numpy(), np.where(array == 0, bound, array))
+        assert np.array_equal(told.low[name].numpy(), np.where(array == 0, -bound, array))
+    assert not told.scaled
+    assert told.noise == 0
+
+
+def test_signs_tell_half_lines_and_no_scale() -> None:
+    told, before = allowed(Sign()), UPDATE["weight"].numpy()
+    assert told.scaled
+    assert np.array_equal(told.high["weight"].numpy() == np.inf, before > 0)
+    assert np.array_equal(told.low["weight"].numpy() == -np.inf, before < 0)
+    assert np.array_equal(told.low["weight"].numpy() > 0, before > 0)
+
+
+def test_levels_tell_cells() -> None:
+    told, after = allowed(Quantised(4)), sent(Quantised(4))["weight"].numpy()
+    step = np.abs(UPDATE["weight"].numpy()).max() / 7
+    assert np.allclose(told.low["weight"], after - step)
+    assert np.allclose(told.high["weight"], after + step)
+    assert told.inside == 1
+
+
+def test_clipping_is_told_by_the_norm() -> None:
+    norm_before = float(torch.cat([each.flatten() for each in UPDATE.values()]).norm())
+    told = [allowed(GradientNoise(clip, 0.01)) for clip in (norm_before / 10, norm_before * 10)]
+    assert [each.scaled for each in told] == [True, False]
+    assert [each.noise for each in told] == pytest.approx([norm_before / 1000, norm_before / 10])
+    assert all(each.points for each in told)
+    assert allowed(GradientPruning(0.9), GradientNoise(norm_before, 0.1)).points  # noise hides what was pruned

@@ -1,6 +1,7 @@
 """Updates on disk: the same after reading, and damage found."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ SCHEMES = {
     "mixed": ShareUpdates("linear", batch=4, encoding=InstaHide(k=2), defences=(GradientPruning(0.5),)),
 }
 
-NANS = torch.full((3,), torch.nan)
+NANS, INFINITE = torch.full((3,), torch.nan), torch.full((3,), -torch.inf)
+COARSE = torch.ones(3, dtype=torch.int8)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -62,6 +64,10 @@ def rewrite(path: Path, **tensors: torch.Tensor | None) -> None:
     write_state(path, {name: each for name, each in {**kept, **tensors}.items() if each is not None}, about)
 
 
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -86,6 +92,18 @@ def rewrite(path: Path, **tensors: torch.Tensor | None) -> None:
             lambda folder: rewrite(folder / "update-00000.safetensors", **{"update.head.bias": NANS}),
             "not finite",
         ),
+        (
+            lambda folder: rewrite(folder / "update-00000.safetensors", **{"update.head.bias": INFINITE}),
+            "not finite",
+        ),
+        (
+            lambda folder: rewrite(folder / "update-00000.safetensors", **{"update.head.bias": COARSE}),
+            "scale them back",
+        ),
+        (lambda folder: truncate(folder / "update-00001.safetensors"), "not a update"),
+        (lambda folder: truncate(folder / "model.safetensors"), "not a model"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no model"),
+        (lambda folder: truncate(folder / "release.json"), "damaged"),
         (lambda folder: save_file({"a": torch.ones(1)}, folder / "update-00000.safetensors"), "not a update"),
     ],
 )  # fmt: skip
@@ -93,6 +111,25 @@ def test_damage_is_found(written: Path, spoil: object, said: str) -> None:
     spoil(written)  # type: ignore[operator]
     with pytest.raises(BadInput, match=said):
         read_updates(written)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_half_precision_is_converted_and_said(
+    written: Path, kind: torch.dtype, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written / "update-00000.safetensors"
+    rewrite(path, **{name: each.to(kind) for name, each in read_state(path, "update")[0].items()})
+    with caplog.at_level(logging.WARNING):
+        release = read_updates(written)
+    assert all(tensor.dtype == torch.float32 for update in release.updates for tensor in update.values())
+    (record,) = caplog.records
+    assert f"sent as {str(kind).removeprefix('torch.')} and converted to float32" in record.getMessage()
+
+
+def test_a_truncated_secret(written: Path) -> None:
+    truncate(written.parent / "secret")
+    with pytest.raises(BadInput, match="secret of updates"):
+        read_update_secret(written.parent / "secret", written, read_updates(written))
 
 
 def test_the_secret_of_another_release(written: Path, images: Samples, tmp_path: Path) -> None:

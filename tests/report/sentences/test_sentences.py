@@ -155,7 +155,8 @@ def test_proofs(kind: str, passed: bool) -> None:
     begins = {
         ("weak case", True): "It succeeds on a weak case (Mixup of 48 private images, 10 rounds). SSIM",
         ("weak case", False): (
-            "It does not succeed on a weak case (Mixup of 48 private images, 10 rounds): it may need more rounds. SSIM"
+            "It does not succeed on a weak case (Mixup of 48 private images, 10 rounds): it may need more rounds or"
+            " time. SSIM"
         ),
         ("noise", True): "On noise it is at chance. SSIM",
         ("noise", False): "It claims to find something in pure noise, so its figures mean nothing. SSIM",

@@ -40,6 +40,42 @@ def test_a_distance_and_its_derivative(distance: Distance, pruned: bool) -> None
         assert float((slope * step).sum()) == pytest.approx(float(difference), rel=0.02, abs=1e-6)
 
 
+@pytest.mark.parametrize("inside", [0.0, 0.5])
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("distance", [Cosine(), Squared(), Cosine(0.5), Squared(1.0)])
+def test_a_distance_to_intervals_and_its_derivative(distance: Distance, exact: bool, inside: float) -> None:
+    found, target = tensors(1), tensors(2)
+    widths = [0.3 * each.abs().mean() * ((each > 0) if exact else torch.ones_like(each)) for each in target]
+    low, high = ([each + sign * width for each, width in zip(target, widths, strict=True)] for sign in (-1, 1))
+    comparison = distance.to_allowed(target, low, high, inside)
+    weights = [float(np.sqrt((each.numpy() ** 2).mean())) ** -distance.balance for each in target]
+    g, t, least, most = (
+        np.concatenate([w * each.numpy().ravel() for w, each in zip(weights, some, strict=True)])
+        for some in (found, target, low, high)
+    )
+    points = least == most if exact else np.ones_like(g, dtype=bool)
+    u = g * np.linalg.norm(t[points]) / np.linalg.norm(g[points]) if isinstance(distance, Cosine) else g
+    wanted = ((u - np.clip(u, least, most)) ** 2).sum() + inside * ((u - t) ** 2).sum()
+    wanted /= (t**2).sum() * (2 if isinstance(distance, Cosine) else 1)
+    assert comparison(found).value == pytest.approx(wanted, rel=1e-4)
+    for number, slope in enumerate(comparison(found).derivatives):
+        step = 1e-2 * tensors(3)[number]
+        up, down = ([each + sign * step if at == number else each for at, each in enumerate(found)] for sign in (1, -1))
+        difference = (comparison(up).value - comparison(down).value) / 2
+        assert float((slope * step).sum()) == pytest.approx(float(difference), rel=0.02, abs=1e-5)
+
+
+def test_points_are_compared_as_ever_and_what_is_allowed_is_at_no_distance() -> None:
+    found, target = tensors(1), tensors(2)
+    for distance in (Cosine(0.5), Squared(0.5)):
+        points, plain = distance.to_allowed(target, target, target)(found), distance.to(target)(found)
+        assert float(points.value) == pytest.approx(float(plain.value), rel=1e-5)
+        for one, other in zip(points.derivatives, plain.derivatives, strict=True):
+            assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+        low, high = ([torch.where(each > 0, *ends) for each in found] for ends in ((0.0, -9e9), (9e9, 0.0)))
+        assert float(distance.to_allowed(target, low, high)(found).value) == 0.0
+
+
 def test_a_gradient_is_no_distance_from_itself() -> None:
     for distance in (Cosine(), Squared(), Cosine(1.0)):
         assert float(distance.to(tensors(1))(tensors(1)).value) == pytest.approx(0.0, abs=1e-6)

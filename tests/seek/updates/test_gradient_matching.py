@@ -12,11 +12,13 @@ from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide
-from hideseek.hide.updates import GradientPruning, ShareUpdates
+from hideseek.hide.updates import GradientPruning, ShareUpdates, Sign
+from hideseek.models import build
 from hideseek.records import Reason, Refusal, Samples, Task
+from hideseek.records.defence import Defence
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek import ATTACKS, refusal, run
-from hideseek.seek.systems.batch_norm_aims import misfit
+from hideseek.seek.systems.batch_norm_aims import MISFITS
 from hideseek.seek.systems.gradient_distance import Squared
 from hideseek.seek.systems.image_starts import Start
 from hideseek.seek.systems.matching_loop import Adam, Lbfgs
@@ -47,6 +49,7 @@ def likeness(attack: GradientMatching, scheme: ShareUpdates, faces: Samples) -> 
 
 
 LENET = ShareUpdates("lenet")
+THREE_STEPS = ShareUpdates("lenet", local_epochs=3, sends="weights")
 
 
 @pytest.mark.parametrize(
@@ -61,25 +64,52 @@ LENET = ShareUpdates("lenet")
         (replace(QUICK, labels="known"), ShareUpdates("lenet", batch=2), 0.7),
         (QUICK, ShareUpdates("lenet", defences=(GradientPruning(0.5),)), 0.8),
         (QUICK, ShareUpdates("lenet", sends="weights"), 0.9),
-        (replace(QUICK, labels="known"), ShareUpdates("lenet", local_epochs=3, sends="weights"), 0.9),
-        (replace(QUICK, labels="known", simulate=1), ShareUpdates("lenet", local_epochs=3, sends="weights"), 0.8),
+        (
+            replace(QUICK, labels="known", local="simulated"),
+            THREE_STEPS,
+            0.9,
+        ),
+        (
+            replace(QUICK, labels="known", local="surrogate"),
+            THREE_STEPS,
+            0.8,
+        ),
     ],
 )
 def test_images_come_back(attack: GradientMatching, scheme: ShareUpdates, least: float, faces: Samples) -> None:
     assert likeness(attack, scheme, faces) > least
 
 
+@pytest.mark.parametrize("defence", [GradientPruning(0.99), Sign()])
+def test_what_a_defence_allows_tells_more_than_what_is_left(defence: Defence) -> None:
+    """Among images like the attacker's own: of one prior, the comparison alone differs."""
+    images = normalise(load("faces", size=12), "channel")
+    release, secret = ShareUpdates("lenet", defences=(defence,)).hide(images.take(slice(0, 8)), None, seeded(1))
+    release = replace(release, own=images.take(slice(40, 160)))
+    truth = images.pixels(secret.holds(torch.arange(8))[:, 0])
+    errors = []
+    for compares in ("allowed", "surviving"):
+        attack = replace(ATTACKS["gradient-matching-own"], optimiser=Lbfgs(100), compares=compares)  # type: ignore[type-var]
+        claim: Any = run(attack, release, seeded(2)).claims[0]
+        errors.append(float((claim.images - truth).square().mean()))
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("aim", ["norms", "relative"])
 @pytest.mark.parametrize(("how", "sends"), [("exact", "gradient"), ("own", "gradient"), ("running", "weights")])
-def test_what_batch_norm_saw_is_aimed_at(how: Any, sends: Any, faces: Samples) -> None:
+def test_what_batch_norm_saw_is_aimed_at(how: Any, sends: Any, aim: Any, faces: Samples) -> None:
     release, secret = ShareUpdates("small-resnet", batch=4, sends=sends).hide(faces, None, seeded(1))
     release = secret.reveal(replace(release, own=faces), UpdateRelease.withheld)
     assert release.statistics is not None
     missed = []
     for statistics in ("none", how):
-        attack = replace(QUICK, labels="known", statistics=statistics, statistics_weight=1.0, optimiser=Adam(60))
+        attack = replace(
+            QUICK, labels="known", statistics=statistics, aim=aim, statistics_weight=1.0, optimiser=Adam(60),
+            train_mode=None,
+        )  # fmt: skip
         claim: Any = run(attack, release, seeded(2)).claims[0]
         network = release.models[0].network().train()
-        missed.append(float(misfit(batch_statistics(network, claim.images), release.statistics[0])))
+        missed.append(float(MISFITS[aim](batch_statistics(network, claim.images), release.statistics[0])))
     assert missed[1] < 0.5 * missed[0]
 
 
@@ -110,6 +140,10 @@ def test_what_is_refused(faces: Samples) -> None:
     object.__setattr__(still, "rate", 0.0)
     assert refusal(QUICK, replace(release, scheme=still)) == Refusal(Reason.NO_LEARNING_RATE)
     assert refusal(QUICK, changed(release, torch.tensor(0.0))) == Refusal(Reason.NO_GRADIENT)
+    for value in (torch.nan, torch.inf):
+        unusable = refusal(QUICK, changed(release, torch.tensor(value)))
+        assert unusable is not None
+        assert str(unusable).startswith("the update 0 holds numbers that are not finite at ")
     known = replace(QUICK, labels="known", statistics="exact")
     assert refusal(known, release) == Refusal(Reason.MISSING_FIELDS, {"fields": "labels and statistics"})
 
@@ -127,5 +161,17 @@ def test_less_work_means_fewer_steps_then_restarts_then_updates() -> None:
     half = attack.within(whole / 2, task)
     assert (half.optimiser.steps, half.restarts, half.updates) == (attack.optimiser.steps // 2, 4, None)
     least = attack.within(0.0, task)
-    assert (least.optimiser.steps, least.restarts, least.updates) == (60, 1, 8)
+    assert (least.optimiser.steps, least.restarts, least.updates) == (150, 1, 12)
     assert ATTACKS["gradient-matching-known"].needs == ("labels", "statistics")
+
+
+def test_train_mode_has_settings_of_its_own_where_there_is_batch_norm() -> None:
+    usual = GradientMatching()
+    assert usual.train_mode is not None
+    fitted = usual.for_mode(build("small-resnet", (1, 8, 8), 2), "train")
+    assert fitted.prior == usual.train_mode.prior
+    assert isinstance(fitted.optimiser, Adam)
+    assert fitted.optimiser == replace(fitted.optimiser, steps=usual.optimiser.steps, rate=usual.train_mode.rate)
+    assert fitted.for_mode(build("small-resnet", (1, 8, 8), 2), "train") == fitted
+    assert usual.for_mode(build("small-resnet", (1, 8, 8), 2), "eval") == usual
+    assert usual.for_mode(build("lenet", (1, 8, 8), 2), "train") == usual

@@ -10,13 +10,14 @@ from torch import nn
 from hideseek.audit.threats import MALICIOUS, threat_of
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide.updates import GradientPruning, ShareUpdates
+from hideseek.hide.updates import GradientPruning, ShareUpdates, from_states
 from hideseek.models import build
 from hideseek.models.imprint import Imprinted, imprinted
 from hideseek.records import Reason, Samples
 from hideseek.records.claims import Reconstruction
 from hideseek.records.samples import Normalisation
 from hideseek.records.shared_model import SharedModel
+from hideseek.records.update_encoder import LocalWork
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.seek import ATTACKS, refusal, run
@@ -58,6 +59,7 @@ def test_differences_of_bins_are_images() -> None:
     assert isinstance(claim, Reconstruction)
     assert claim.sure is not None
     assert evidence.remarks["imprint layer"] == "measure"
+    assert evidence.remarks["warning"].startswith("The model that the server sent holds an imprint layer")
     assert int(claim.sure.sum()) >= 12
     assert float(errors(claim, secret)[claim.sure].max()) < 1e-2
 
@@ -101,7 +103,9 @@ def test_a_malicious_server_crafts_the_model() -> None:
     given = secret.reveal(release, MALICIOUS.gives)
     assert given.crafted is not None
     assert given.crafted.models[0].state["rest.head.weight"].equal(release.models[0].state["head.weight"])
-    claim = run(attack, given, seeded(3)).claims[0]
+    evidence = run(attack, given, seeded(3))
+    assert "warning" not in evidence.remarks  # whom the audit plays is no finding
+    claim = evidence.claims[0]
     assert isinstance(claim, Reconstruction)
     assert claim.sure is not None
     assert int(claim.sure.sum()) >= 12
@@ -111,6 +115,15 @@ def test_a_malicious_server_crafts_the_model() -> None:
     assert not noise.crafted.updates[0]["measure.weight"].equal(given.crafted.updates[0]["measure.weight"])
     found = run(attack, noise, seeded(3)).claims[0].parts()["sure"]
     assert not bool(found.any())
+
+
+def test_an_imprint_in_states_that_were_sent_is_named() -> None:
+    sent = model()
+    release, _ = ShareUpdates(batch=4, sends="weights", rate=1.0, start=sent).hide(images(4), None, seeded(2))
+    after = {**sent.state, **{name: sent.state[name] - each for name, each in release.updates[0].items()}}
+    known = LocalWork(4, rate=1.0)
+    imported = from_states(sent.state, after, sent.build, shape=SHAPE, classes=3, work=known)
+    assert "attack on the client" in run(ATTACKS["imprint"], imported, seeded(3)).remarks["warning"]
 
 
 def test_defended_updates_certify_nothing() -> None:

@@ -18,7 +18,7 @@ from hideseek.seek.run import NotFinite
 
 PUBLIC, OWN = 300, 2000  # images of a weak case besides the private ones
 WORK = 3e11  # multiplications that an attack may take for each of its proofs: some seconds
-LONGEST = 90.0  # seconds, after which a proof is given up
+LONGEST, LONGEST_SHARE = 90.0, 0.25  # seconds, or of the budget, after which a proof is given up
 SHORT_WAY = 5.0  # times slower on noise than on its weak case is an attack that found a short way in the latter
 STRICT = 5  # times less often than a verdict may a proof on noise err: it would withhold a good attack
 
@@ -29,6 +29,11 @@ class Belief:
 
     proofs: tuple[Proof, ...]
     unit: float | None = None
+
+
+def longest_proof(question: Question) -> float:
+    """Tell after how many seconds a proof is given up: costly attacks are proved where there is time for them."""
+    return max(LONGEST, LONGEST_SHARE * question.budget)
 
 
 def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Randomness, clock: Clock) -> Belief:
@@ -43,7 +48,7 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
     public = None if public is None else _some(public, PUBLIC, chance)
     own = None if question.own is None else _some(question.own, OWN, chance)
     belief = Belief((Proof("weak case", passed=False, failure=Failure(FailureKind.NO_WEAK_CASE)),))
-    rounds = min(question.rounds, trial.rounds)
+    rounds, allowed = min(question.rounds, trial.rounds), longest_proof(question)
 
     def shared(weak: Encoder, rounds: int) -> tuple[Release, Secret]:
         release, secret = weak.hide(images, public, chance, rounds)
@@ -54,10 +59,10 @@ def prove(attack: Attack[Any], scheme: Encoder, question: Question, chance: Rand
         given, secret = shared(weak, rounds)
         if refusal(attack, given) is None:
             case = WeakCase(weak.mechanism, len(secret.private), rounds)
-            belief = _on_weak_case(attack, case, given, secret, chance, clock)
+            belief = _on_weak_case(attack, case, given, secret, chance, clock, allowed)
             if belief.proofs[0].passed:
                 longer = shared(weak, trial.noise_rounds) if rounds < trial.noise_rounds else (given, secret)
-                noise, unit = _on_noise(attack, *longer, chance, clock)
+                noise, unit = _on_noise(attack, *longer, chance, clock, allowed)
                 return Belief((*belief.proofs, noise), _likely(belief.unit, unit))
     return belief
 
@@ -74,16 +79,22 @@ def proof_size(scheme: Encoder, question: Question) -> Task:
 
 
 def _on_weak_case(
-    attack: Attack[Any], case: WeakCase, release: Release, secret: Secret, chance: Randomness, clock: Clock
+    attack: Attack[Any],
+    case: WeakCase,
+    release: Release,
+    secret: Secret,
+    chance: Randomness,
+    clock: Clock,
+    allowed: float,
 ) -> Belief:
     """Run an attack on a weak case; its time there tells what a unit of its work takes."""
     fitted = attack.within(WORK, release.size())
     try:
         evidence, found = run_and_judge(
-            fitted, release, secret, chance, clock, allowed=LONGEST, metrics=decisive_metrics()
+            fitted, release, secret, chance, clock, allowed=allowed, metrics=decisive_metrics()
         )
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
-        return Belief((Proof("weak case", passed=False, case=case, failure=failure_of(error, LONGEST)),))
+        return Belief((Proof("weak case", passed=False, case=case, failure=failure_of(error, allowed)),))
     return Belief((Proof("weak case", broke(found), case, found),), _unit(fitted, release, evidence))
 
 
@@ -105,19 +116,19 @@ def _unit(attack: Attack[Any], release: Release, evidence: Evidence) -> float | 
 
 
 def _on_noise(
-    attack: Attack[Any], release: Release, secret: Secret, chance: Randomness, clock: Clock
+    attack: Attack[Any], release: Release, secret: Secret, chance: Randomness, clock: Clock, allowed: float
 ) -> tuple[Proof, float | None]:
     """Put noise in the place of what was shared: all that an attack then finds, it did not find in the images."""
     fitted = attack.within(WORK, release.size())
-    limits: dict[str, Any] = {"allowed": LONGEST, "tests": STRICT, "metrics": decisive_metrics()}
+    limits: dict[str, Any] = {"allowed": allowed, "tests": STRICT, "metrics": decisive_metrics()}
     try:
         evidence, found = run_and_judge(fitted, release.as_noise(chance), secret, chance, clock, **limits)
     except NotFinite as error:
-        return Proof("noise", passed=False, failure=failure_of(error, LONGEST)), None
+        return Proof("noise", passed=False, failure=failure_of(error, allowed)), None
     except BadInput as reason:  # it finds nothing that could be scored, as it should
-        return Proof("noise", passed=True, failure=failure_of(reason, LONGEST)), None
+        return Proof("noise", passed=True, failure=failure_of(reason, allowed)), None
     except Exception as error:  # noqa: BLE001 (whatever an attack raises, it is not proved)
-        return Proof("noise", passed=False, failure=failure_of(error, LONGEST)), None
+        return Proof("noise", passed=False, failure=failure_of(error, allowed)), None
     return Proof("noise", not broke(found), figures=found), _unit(fitted, release, evidence)
 
 

@@ -45,6 +45,7 @@ class PlannedAttack:
             given=threat.gives,
             outcome=outcome,
             settings=settings(self.attack),
+            alarm="" if outcome is Outcome.NOT_APPLICABLE else self.attack.alarm,
             **{**empty, **known},
         )
 

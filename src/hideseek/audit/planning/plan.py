@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hideseek.audit.belief.proofs import WORK, proof_size
+from hideseek.audit.belief.proofs import WORK, longest_proof, proof_size
 from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
 from hideseek.audit.planning.order import in_order
 from hideseek.audit.question import Question
@@ -14,6 +14,7 @@ from hideseek.chance import seeded
 from hideseek.files import need_memory
 from hideseek.records import Attack, Encoder, Refusal, Task
 from hideseek.records.result import StepKey, StepKind
+from hideseek.score.perceptual import perceptual_work
 from hideseek.seek import refusal
 from hideseek.train.speed import unit_seconds
 from hideseek.train.training import automatic
@@ -83,10 +84,16 @@ def make_plan(question: Question) -> Plan:
             count = changes(scheme, question)
             judging = count * (_judging(question, unit) + making)
             advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=count * usual))
-    ordered = proved_once(in_order(attacks, question.attacks), question)
+    ordered = proved_once(_provable(in_order(attacks, question.attacks), question), question)
     budget = question.budget
     steps = allocate([*hiding, *ordered, *training, *advice], budget, QUARTER * budget, OVERRUN * budget)
     return Plan(steps, refused, unit, question.budget, epochs)
+
+
+def _provable(steps: Sequence[Step], question: Question) -> list[Step]:
+    """Let no attack run in any case whose proofs would be given up: it would take its time, and show nothing."""
+    longest = 2 * longest_proof(question)
+    return [replace(step, must=False, strongest=False) if step.proof > longest else step for step in steps]
 
 
 def changes(scheme: Encoder, question: Question) -> int:
@@ -143,4 +150,6 @@ def _seconds(attack: Attack[Any], task: Task, unit: float) -> tuple[float, float
 
 def _judging(question: Question, unit: float) -> float:
     once, each = JUDGING
-    return once + each * question.private.images.numel() * unit
+    guesses = len(question.private) * question.rounds
+    looking = perceptual_work(guesses, question.private.shape)
+    return once + (each * question.private.images.numel() + looking) * unit

@@ -77,7 +77,8 @@ def described(scheme: ShareUpdates) -> str:
     of = f"{work.images} image{'s' if work.images > 1 else ''}"
     what = f"the gradient of {of} by" if scheme.sends == "gradient" else f"what {of} changed in the weights of"
     state = "a trained" if scheme.trained else "an untrained"
-    said = f"Share {what} {state} {scheme.model}, in {scheme.mode} mode"
+    epochs = f" (after {scheme.epochs} epoch{'s' if scheme.epochs > 1 else ''})" if scheme.epochs else ""
+    said = f"Share {what} {state} {scheme.model}{epochs}, in {scheme.mode} mode"
     if scheme.sends == "weights":
         steps = work.steps * work.epochs
         said += f", in {steps} local step{'s' if steps > 1 else ''} of rate {work.rate:g}"

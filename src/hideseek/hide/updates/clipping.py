@@ -2,17 +2,19 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Known
 
 DELTA = 1e-5
+ROUNDING = 1e-5  # of a clipped norm in float32
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,20 @@ class GradientNoise(Defence, mechanism="gradient-noise"):
             name: tensor * factor + (chance.normals(tensor.numel()).view(tensor.shape) * scale if scale else 0.0)
             for name, tensor in update.items()
         }
+
+    def before(self, after: AllowedUpdate) -> AllowedUpdate:
+        """Tell the noise, and whether the norm was clipped, so that the scale is not known.
+
+        The norm before the noise is ‖ĝ‖² − entries · σ², to a deviation of σ √(4 ‖g‖² + 2 σ² entries); it counts as
+        clipped unless it is two of them below clip².
+        """
+        noise = math.hypot(after.noise, self.noise * self.clip)
+        centres = [(after.low[name] + after.high[name]).double() / 2 for name in after.low]
+        square = float(sum(each.square().sum() for each in centres))
+        entries = sum(each.numel() for each in centres)
+        doubt = noise * math.sqrt(4 * self.clip**2 + 2 * noise**2 * entries)
+        clipped = not square - entries * noise**2 < (1 - ROUNDING) * self.clip**2 - 2 * doubt  # NaN where unbounded
+        return replace(after, noise=noise, scaled=after.scaled or clipped)
 
     def epsilon(self, rounds: int, delta: float = DELTA) -> float:
         """Give ε of so many updates of one client, by Opacus' accountant (Rényi, no sampling)."""

@@ -1,12 +1,14 @@
 """Gradient pruning: small entries are not sent (Zhu et al. 2019, §5; Huang et al. 2021, Table 5)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Known
 
@@ -35,6 +37,23 @@ class GradientPruning(Defence, mechanism="gradient-pruning"):
         dropped = min(math.floor(self.p * len(flat)), max(0, len(flat) - 1))
         places = flat.abs().argsort(stable=True)[:dropped]
         return flat.index_fill(0, places, 0.0).view(tensor.shape)
+
+    def before(self, after: AllowedUpdate) -> AllowedUpdate:
+        """Bound what can have been pruned by the smallest entry of its tensor that was not: |g| ≤ min |ĝ|.
+
+        Nothing is told where noise came on top, which hides what was pruned.
+        """
+        if after.noise:
+            return after
+        low, high = {}, {}
+        for name, least in after.low.items():
+            most = after.high[name]
+            pruned = (least <= 0) & (most >= 0)
+            left = torch.maximum(least.abs(), most.abs())[~pruned]
+            bound = float(left.min()) if len(left) else math.inf
+            low[name] = torch.where(pruned, least.clamp_max(-bound), least)
+            high[name] = torch.where(pruned, most.clamp_min(bound), most)
+        return replace(after, low=low, high=high)
 
     def known(self, rounds: int) -> tuple[Known, ...]:
         """Say what the paper found."""

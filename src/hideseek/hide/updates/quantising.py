@@ -1,12 +1,14 @@
 """Updates of few bits: signs alone, or levels drawn by chance."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 
 MOST_BITS = 16
@@ -19,6 +21,17 @@ class Sign(Defence, mechanism="sign"):
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Keep signs."""
         return {name: tensor.sign() * tensor.abs().mean() for name, tensor in update.items()}
+
+    def before(self, after: AllowedUpdate) -> AllowedUpdate:
+        """Tell a half-line by the sign of an entry, without zero; zeros stay zeros. Sizes are not told."""
+        low, high = {}, {}
+        for name, least in after.low.items():
+            most, tiny = after.high[name], torch.finfo(least.dtype).tiny
+            up, down = least > 0, most < 0
+            unknown = (least < 0) & (most > 0)
+            low[name] = torch.where(up, tiny, torch.where(down | unknown, -math.inf, least))
+            high[name] = torch.where(down, -tiny, torch.where(up | unknown, math.inf, most))
+        return replace(after, low=low, high=high, inside=0.0, scaled=True)
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,18 @@ class Quantised(Defence, mechanism="quantised"):
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Round by chance."""
         return {name: self._rounded(tensor, chance) for name, tensor in update.items()}
+
+    def before(self, after: AllowedUpdate) -> AllowedUpdate:
+        """Tell the cell of an entry: it was less than a step from what was sent, and likelier the nearer.
+
+        The step is told by the largest entry, which is always the highest level.
+        """
+        low, high = {}, {}
+        for name, least in after.low.items():
+            most = after.high[name]
+            step = float(torch.maximum(least.abs(), most.abs()).max()) / (2 ** (self.bits - 1) - 1)
+            low[name], high[name] = least - step, most + step
+        return replace(after, low=low, high=high, inside=1.0)
 
     def _rounded(self, tensor: Tensor, chance: Randomness) -> Tensor:
         step = tensor.abs().max() / (2 ** (self.bits - 1) - 1)

@@ -15,7 +15,7 @@ from hideseek.hide.updates.changes import described, stronger_settings
 from hideseek.hide.updates.planned import planned_network
 from hideseek.hide.updates.recomputed import Recomputed
 from hideseek.hide.updates.update_files import read_update_secret, read_updates, write_updates
-from hideseek.models import build
+from hideseek.models import MODELS, build
 from hideseek.progress import track
 from hideseek.records import Samples, Task
 from hideseek.records.defence import Defence
@@ -24,11 +24,13 @@ from hideseek.records.shared_model import NetworkSize, SharedModel
 from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
+from hideseek.train.batch_statistics import batch_norms
 from hideseek.train.gradients import gradient, local_steps, parameters_of
 from hideseek.train.state_files import state_digest
 from hideseek.train.worker import torch_seed
 
 IMAGES, FEWEST = 16, 8  # images of a weak case: most, and however large the model is
+LARGE, FEWER = 1e6, 12  # multiplications of an image, from which on a weak case has fewer: enough for tests to decide
 TRIAL_BYTES = 1 << 30  # of the updates of a weak case
 TRIAL_ROUNDS = 10  # of a weak case of encodings
 SLOWER, WRITING = 5.0, 100.0  # times a large matrix product: passes of small batches; multiplications a number on disk
@@ -62,6 +64,8 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     """What is done to the update, in this order."""
     trained: bool = False
     """Whether the model was trained before: gradients of one that was are smaller, and tell other things."""
+    epochs: int | None = None
+    """Epochs that it was trained for, where that is known."""
     start: SharedModel | None = field(default=None, compare=False, repr=False)
     """The model that the server sent; None: freshly initialised."""
 
@@ -201,9 +205,10 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
 
     def trial(self, private: Samples) -> Trial:
         """Give fewer images to models whose gradients take much room; rounds matter only to encodings."""
-        fitting = TRIAL_BYTES // (4 * self.network_size(private).parameters)
+        network = self.network_size(private)
+        fitting, most = TRIAL_BYTES // (4 * network.parameters), IMAGES if network.multiplications < LARGE else FEWER
         rounds = 1 if self.encoding is None else max(1, min(TRIAL_ROUNDS, fitting // FEWEST))
-        return Trial(max(FEWEST, min(IMAGES, fitting // rounds)), rounds, noise_rounds=1)
+        return Trial(max(FEWEST, min(most, fitting // rounds)), rounds, noise_rounds=1)
 
     def weak_size(self, private: Samples, public: Samples | None, own: Samples | None, rounds: int) -> Task:
         """Tell the size of a weak case."""
@@ -212,18 +217,29 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
         """Share the gradient of one image, undefended; and of one encoding, for attacks that undo encodings.
 
-        Where batch norm does not take one image, two are shared, or running statistics used.
+        Running statistics of batch norm hide less than those of a batch, which an attack has to guess: they come first.
+        Where batch norm does not take one image, two are shared. Where what was learnt
+        leaves little of a gradient, an attack may show that it works on the model as it was initialised.
         """
-        if self._takes_one(images, chance):
-            yield self._weak()
-        else:
-            yield replace(self._weak(), batch=2)
-            yield replace(self._weak(), mode="eval")
+        weak = self._weak()
+        if self.mode == "train" and self._normalises(images):
+            yield replace(weak, mode="eval")
+        yield weak if self._takes_one(images, chance) else replace(weak, batch=2)
+        if weak.trained and self.model in MODELS:
+            yield replace(weak, trained=False, epochs=None, start=None)
         if self.encoding is not None:
-            yield replace(self._weak(), encoding=self.encoding)
+            yield replace(weak, encoding=self.encoding)
 
     def _weak(self) -> "ShareUpdates":
-        return replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+        """Give the weak case; states of one training have one in common, the model as it was before it."""
+        plain = replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+        return plain if self.epochs is None else replace(plain, trained=False, epochs=None, start=None)
+
+    def _normalises(self, images: Samples) -> bool:
+        """Tell whether there is batch norm in the model."""
+        if self.start is not None:
+            return bool(batch_norms(self.start.build()))
+        return bool(batch_norms(build(self.model, images.shape, images.labels.shape[1])))
 
     def _takes_one(self, images: Samples, chance: Randomness) -> bool:
         try:
@@ -236,7 +252,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     def weak_kind(self) -> str:
         """Name the weak cases: they are alike for one model, mode and encoding, and for initial weights."""
         encoded = () if self.encoding is None else (self.encoding.mechanism,)
-        state = (f"trained-{self._digest[:12]}",) if self.trained else ()
+        state = (f"trained-{self._digest[:12]}",) if self.trained and self.epochs is None else ()
         return "-".join(("updates", self.model, self.mode, *state, *encoded))
 
     def summary(self) -> str:

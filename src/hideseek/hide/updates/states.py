@@ -3,7 +3,6 @@
 Nothing is ever unpickled: what a file of pickled objects holds, it runs.
 """
 
-import logging
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from torch import Tensor
 from hideseek.data import members
 from hideseek.errors import BadInput
 from hideseek.files import check_plain, need_memory
-from hideseek.hide.updates.update_checks import check_update
+from hideseek.hide.updates.update_checks import as_float32, check_update
 
 Arrays = Mapping[str, Any] | Sequence[Any] | Path | str
 """Arrays by their names, in the order of the model's own, or the .safetensors or .npz file that has them."""
@@ -25,9 +24,6 @@ Arrays = Mapping[str, Any] | Sequence[Any] | Path | str
 PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".bin", ".ckpt", ".joblib")
 PREFIXES = ("module.", "_orig_mod.")  # of DistributedDataParallel, and of torch.compile
 COUNTER = "num_batches_tracked"  # of batch norm: it tells nothing of images
-MORE_EXACT = 32  # bits of a float; of fewer, precision is lost already
-
-_log = logging.getLogger(__name__)
 
 
 def named(given: Arrays, wanted: Mapping[str, Tensor], where: str, lacking: Collection[str] = ()) -> dict[str, Tensor]:
@@ -42,7 +38,7 @@ def named(given: Arrays, wanted: Mapping[str, Tensor], where: str, lacking: Coll
     found = {name: _tensor(each, f"{where}: {name}") for name, each in _unprefixed(given, wanted).items()}
     optional = {name for name in lacking if name not in found}
     check_update(found, {name: each for name, each in wanted.items() if name not in optional}, where)
-    return {name: _as_wanted(found[name], wanted[name], name, where) for name in wanted if name in found}
+    return as_float32({name: found[name] for name in wanted if name in found}, wanted, where)
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -98,19 +94,3 @@ def _tensor(value: Any, name: str) -> Tensor:
     if array.dtype.kind not in "fiub":
         raise BadInput(f"{name} holds {array.dtype}, not numbers: give arrays of floats.")
     return torch.from_numpy(np.array(array, order="C"))  # a copy: what was sent may be mapped, or changed later
-
-
-def _as_wanted(found: Tensor, wanted: Tensor, name: str, where: str) -> Tensor:
-    """Give a tensor the model's own type; floats of few bits have lost precision, and that is said."""
-    if wanted.is_floating_point() and not found.is_floating_point():
-        raise BadInput(f"{where}: {name} holds {_type(found)}, and the model's are floats: scale them back first.")
-    if found.is_floating_point() and torch.finfo(found.dtype).bits < MORE_EXACT and wanted.is_floating_point():
-        _log.warning(
-            "%s: %s was sent as %s and is converted to float32: what it lost in precision, exact attacks miss.",
-            *(where, name, _type(found)),
-        )
-    return found.to(torch.float32 if wanted.is_floating_point() else wanted.dtype).contiguous()
-
-
-def _type(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")

@@ -1,5 +1,6 @@
 """What updates on disk must be like, whoever wrote them: their description, their tensors, their secret."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from hideseek.records.update_release import UpdateRelease
 NEEDED = {"format", "kind", "scheme", "model", "shape", "classes", "normalisation", "updates", "sizes", "reproducible"}
 LARGEST = 1 << 20  # sides, classes, updates: no release has more
 SHOWN = 3  # names in a sentence
+MORE_EXACT = 32  # bits of a float; of fewer, precision is lost already
+
+_log = logging.getLogger(__name__)
 
 
 def checked_description(about: Any, folder: Path) -> dict[str, Any]:
@@ -62,6 +66,30 @@ def check_update(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], wher
             )
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise BadInput(f"{where}: {name} holds numbers that are not finite: ask for the update again.")
+
+
+def as_float32(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], where: Path | str) -> dict[str, Tensor]:
+    """Give tensors the types of the model's own, floats as float32; what lost precision on its way is said."""
+    few = []
+    for name, tensor in found.items():
+        if wanted[name].is_floating_point() and not tensor.is_floating_point():
+            raise BadInput(f"{where}: {name} holds {_type(tensor)}, and the model's are floats: scale them back first.")
+        if wanted[name].is_floating_point() and torch.finfo(tensor.dtype).bits < MORE_EXACT:
+            few.append(name)
+    if few:
+        more = f" and {len(few) - 1} more tensors were" if len(few) > 1 else " was"
+        _log.warning(
+            "%s: %s%s sent as %s and converted to float32: what was lost in precision, exact attacks miss.",
+            *(where, few[0], more, _type(found[few[0]])),
+        )
+    return {
+        name: tensor.to(torch.float32 if wanted[name].is_floating_point() else wanted[name].dtype).contiguous()
+        for name, tensor in found.items()
+    }
+
+
+def _type(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def checked_truth(tensors: Mapping[str, Tensor], about: Mapping[str, Any], release: UpdateRelease) -> Samples:

@@ -18,7 +18,7 @@ from hideseek.files import new_file, new_folder, read_bytes, read_record
 from hideseek.hide.files.release_checks import constants
 from hideseek.hide.files.schemes import scheme_of, to_json
 from hideseek.hide.updates.recomputed import Recomputed
-from hideseek.hide.updates.update_checks import check_update, checked_description, checked_truth
+from hideseek.hide.updates.update_checks import as_float32, check_update, checked_description, checked_truth
 from hideseek.models import build
 from hideseek.records import Samples
 from hideseek.records.shared_model import SharedModel
@@ -104,7 +104,7 @@ def read_updates(folder: Path) -> UpdateRelease:
         planned = make()
     check_update(state, planned.state_dict(), folder / "model.safetensors")
     trained = {name: each for name, each in planned.named_parameters() if each.requires_grad}
-    model = SharedModel(about["model"], make, state)
+    model = SharedModel(about["model"], make, as_float32(state, planned.state_dict(), folder / "model.safetensors"))
     updates, buffers = [], []
     for number in range(about["updates"]):
         path = folder / update_name(number)
@@ -115,7 +115,7 @@ def read_updates(folder: Path) -> UpdateRelease:
         check_update(parts["update"], trained, path)
         if scheme.sends == "weights":
             check_update(parts["buffer"], dict(planned.named_buffers()), path)
-        updates.append(parts["update"])
+        updates.append(as_float32(parts["update"], trained, path))
         buffers.append(parts["buffer"])
     return UpdateRelease(
         tuple(updates),

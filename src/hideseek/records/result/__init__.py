@@ -20,7 +20,15 @@ from hideseek.records.result.audits import (
     weakest,
 )
 from hideseek.records.result.figures import Curve, Figure, Harm, Note, NoteKind, Range
-from hideseek.records.result.schemes import Accuracy, Advice, NoAccuracy, NoAccuracyKind, SchemeResult, Verdict
+from hideseek.records.result.schemes import (
+    Accuracy,
+    Advice,
+    ModelState,
+    NoAccuracy,
+    NoAccuracyKind,
+    SchemeResult,
+    Verdict,
+)
 
 __all__ = [
     "FORMAT",
@@ -36,6 +44,7 @@ __all__ = [
     "Flag",
     "FlagKind",
     "Harm",
+    "ModelState",
     "NoAccuracy",
     "NoAccuracyKind",
     "Note",

@@ -137,3 +137,5 @@ class AttackResult:
     exhibits: tuple[Exhibit, ...] = ()
     proofs: tuple[Proof, ...] = ()
     remarks: dict[str, Any] = field(default_factory=dict)
+    alarm: str = ""
+    """What it means that it applies, where no honest release gives it anything to work on."""

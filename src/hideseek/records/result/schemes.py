@@ -79,6 +79,20 @@ class Accuracy:
         return self.largest_class is None or self.accuracy.low > self.largest_class
 
 
+@dataclass(frozen=True)
+class ModelState:
+    """How far the model was trained that a scheme's updates are of: what leaks depends on it."""
+
+    series: str
+    """Names the schemes that differ by this state alone."""
+    epoch: int
+    """Epochs that it was trained for before."""
+    accuracy: Range
+    """Of the images that it was trained on."""
+    new_accuracy: Range | None = None
+    """Of images that it was not trained on, where there are any."""
+
+
 class NoAccuracyKind(StrEnum):
     """Why accuracies were not measured."""
 
@@ -117,3 +131,5 @@ class SchemeResult:
     advice: tuple[Advice, ...] = ()
     effective: tuple[Effective, ...] = ()
     bound: Bound | None = None
+    state: ModelState | None = None
+    """The state of the model that updates are of, where several are audited side by side."""

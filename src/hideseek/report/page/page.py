@@ -1,5 +1,6 @@
 """An audit as one page: nothing in it comes from elsewhere, and private images are blurred unless asked for."""
 
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import count
 from pathlib import Path
@@ -9,6 +10,7 @@ from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result
 from hideseek.report import sentences
+from hideseek.report.epochs import EpochPoint, metrics_over_epochs, over_epochs
 from hideseek.report.page.anchors import anchor, placed, subjects
 from hideseek.report.page.pictures import Gallery
 from hideseek.report.ranking import worst_harm
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 NAME = "report.html"
-PLACES = ("main", "verdict", "schemes", "flags", "trade-off", "threats", "plan", "provenance")
+PLACES = ("main", "verdict", "schemes", "flags", "epochs", "trade-off", "threats", "plan", "provenance")
 OWN = ("contents", "theme", "zoom", "scheme-table")  # names of the page that no link leads to
 WIDE, NARROW = 760, 328  # drawings for a screen and for a telephone
 
@@ -28,6 +30,7 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
 
     schemes = placed(result, (*PLACES, *OWN, *(f"{place}-name" for place in PLACES)))
     drawn = {scheme.name for scheme, _ in drawable(result)}
+    epochs = over_epochs(result)
     titles = {threat.name: threat.title for threat in result.threats}
     text = (
         _environment(Gallery(folder, show_private))
@@ -36,6 +39,7 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
             result=result,
             images=result.private.images,
             headline=sentences.headline(result),
+            alarms=sentences.alarms(result.schemes),
             attackers=sentences.attackers(result.threats),
             flags=sentences.flags(result.flags),
             outcomes=tuple(Outcome),
@@ -44,6 +48,10 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
             titles=titles,
             knows={threat.name: threat.knows for threat in result.threats},
             charts={name: trade_off_chart(result, f"chart-{name}", width) for name, width in _widths(bool(drawn))},
+            epochs=epochs,
+            epoch_metrics=metrics_over_epochs(result),
+            epochs_new=any(point.state.new_accuracy for points in epochs.values() for point in points),
+            epochs_told=sentences.over_epochs(epochs),
             undrawn=[scheme.name for scheme in result.schemes if scheme.name not in drawn],
             no_verdict=sentences.NO_VERDICT,
             show_private=show_private,
@@ -66,11 +74,15 @@ def _environment(gallery: Gallery) -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from hideseek.report.page.charts import curve_chart, figure_chart
+    from hideseek.report.page.epochs_chart import epochs_chart
 
     numbers = count()
 
     def draw_curve(curve: Curve) -> str:
         return curve_chart(curve, f"chart-{next(numbers)}")
+
+    def draw_epochs(series: Mapping[str, Sequence[EpochPoint]], metric: str) -> str:
+        return epochs_chart(series, metric, f"chart-{next(numbers)}")
 
     def draw_figure(figure: Figure) -> str:
         return figure_chart(figure, f"chart-{next(numbers)}")
@@ -95,6 +107,7 @@ def _environment(gallery: Gallery) -> "Environment":
         dataset=sentences.dataset,
         duration=sentences.duration,
         effect=sentences.effect,
+        epochs_chart=draw_epochs,
         figure_chart=draw_figure,
         firsts=_firsts,
         knew=sentences.knew,
@@ -108,6 +121,7 @@ def _environment(gallery: Gallery) -> "Environment":
         picture=gallery.picture,
         plain=sentences.plain,
         proof=sentences.proof,
+        scale=_scale,
         shared=sentences.shared,
         size=sentences.size,
         smallest=sentences.smallest,
@@ -123,6 +137,12 @@ def _asset(name: str) -> str:
     from markupsafe import Markup
 
     return Markup(resources.files("hideseek.report.page").joinpath("templates", name).read_text("utf-8"))  # noqa: S704 (ours)
+
+
+def _scale(metric: str, series: Mapping[str, Sequence[EpochPoint]]) -> str:
+    """Say how a chart over epochs is read, by any of its figures."""
+    figures = [each.figures[metric][1] for points in series.values() for each in points if metric in each.figures]
+    return sentences.scale(figures[0])
 
 
 def _firsts(exhibits: tuple[Exhibit, ...]) -> tuple[list[Exhibit], list[Exhibit]]:

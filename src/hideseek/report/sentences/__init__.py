@@ -8,10 +8,12 @@ from hideseek.report.sentences.accuracies import (
     lost,
     no_better,
     not_above,
+    state,
     trained,
 )
-from hideseek.report.sentences.attacks import attack, by_whom, failure, knew, proof, refusal, worst
+from hideseek.report.sentences.attacks import alarms, attack, by_whom, failure, knew, proof, refusal, worst
 from hideseek.report.sentences.comparison import difference, differing, mismatch
+from hideseek.report.sentences.epochs import over_epochs, scale
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
 from hideseek.report.sentences.headline import headline
@@ -45,6 +47,7 @@ __all__ = [
     "DistrustedPart",
     "advice",
     "advised",
+    "alarms",
     "at_most",
     "attack",
     "attacked",
@@ -86,16 +89,19 @@ __all__ = [
     "note",
     "number",
     "outcome",
+    "over_epochs",
     "parameter",
     "plain",
     "planned",
     "points",
     "proof",
     "refusal",
+    "scale",
     "shared",
     "size",
     "smallest",
     "span",
+    "state",
     "step",
     "trade_off",
     "trained",

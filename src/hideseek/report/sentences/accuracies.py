@@ -1,6 +1,6 @@
 """How well a model does, always beside what always naming the largest class would score."""
 
-from hideseek.records.result import Accuracy
+from hideseek.records.result import Accuracy, ModelState
 from hideseek.report.sentences.numbers import counted, number, points
 
 
@@ -89,3 +89,20 @@ def trained(scheme: str, measured: Accuracy) -> str:
     right = f"{number(measured.accuracy.mean, 'share')} of new images are classified correctly"
     beside = beside_accuracy(measured)
     return f"{scheme or 'not hidden'}: {right}{f'; {beside}' if beside else ''}"
+
+
+def state(model: str, reached: ModelState) -> str:
+    """Say how far a model was trained that updates are shared of.
+
+    >>> from hideseek.records.result import Range
+    >>> state("lenet", ModelState("undefended", 1, Range(0.5, 0.4, 0.6, 160)))
+    'lenet after 1 epoch of training: 50.0 % of the 160 images that it was trained on are classified correctly.'
+    """
+    share, images = number(reached.accuracy.mean, "share"), counted(reached.accuracy.images, "image")
+    when, what = f"after {counted(reached.epoch, 'epoch')} of training", "it was trained on"
+    if reached.epoch == 0:
+        when, what = "as it was initialised", "it will be trained on"
+    text = f"{model} {when}: {share} of the {images} that {what}"
+    new = reached.new_accuracy
+    also = "" if new is None else f", and {number(new.mean, 'share')} of {counted(new.images, 'new image')}"
+    return f"{text}{also} are classified correctly."

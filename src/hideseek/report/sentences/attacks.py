@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from hideseek.records.refusal import Refusal
 from hideseek.records.release import Contents
-from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof, Threat
+from hideseek.records.result import AttackResult, Failure, FailureKind, Outcome, Proof, SchemeResult, Threat
 from hideseek.report.ranking import finder, findings
 from hideseek.report.sentences.findings import NOTHING_JUDGED, found, worst_finding
-from hideseek.report.sentences.numbers import cost, counted, duration, sentence
+from hideseek.report.sentences.numbers import cost, counted, duration, listing, sentence
 
 GIVEN = {
     "candidates": "a gallery of candidate images",
@@ -17,6 +17,7 @@ GIVEN = {
     "round_of": "the round of each update",
     "labels": "the labels of each update",
     "statistics": "what batch norm saw of each update",
+    "crafted": "updates of a model that he made up",
 }
 """What an attacker knows who is given a field; the name of any other field is written with spaces."""
 WHO = {Outcome.BROKEN: "by", Outcome.LEAKS: "to"}
@@ -52,6 +53,17 @@ def worst(scheme: str, result: AttackResult, images: int, threats: Sequence[Thre
     who = f" {WHO[result.outcome]} an attacker who {able.title}" if able and result.outcome in WHO else ""
     finding = worst_finding(result.figures, images) or result.harm.value
     return f"{scheme}: {result.outcome}{who}; {result.attack} ({cost(result.seconds, result.memory)}): {finding}."
+
+
+def alarms(schemes: Sequence[SchemeResult]) -> list[str]:
+    """Say what was found in what is shared that no honest release has, and in which schemes."""
+    found: dict[str, list[str]] = {}
+    for scheme in schemes:
+        for result in scheme.attacks:
+            names = found.setdefault(result.alarm, []) if result.alarm else [scheme.name]
+            if scheme.name not in names:
+                names.append(scheme.name)
+    return [f"Warning ({listing(names)}): {alarm}" for alarm, names in found.items()]
 
 
 def refusal(refused: Refusal) -> str:
@@ -103,7 +115,7 @@ def proof(proved: Proof) -> str:
         return f"On {case} it could not be run. {said}"
     if proved.passed:
         return f"It succeeds on {case}. {said}"
-    return f"It does not succeed on {case}: it may need more rounds. {said}"
+    return f"It does not succeed on {case}: it may need more rounds or time. {said}"
 
 
 def _case(proved: Proof) -> str:

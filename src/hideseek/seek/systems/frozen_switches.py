@@ -25,7 +25,7 @@ class KeptSwitches(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in RECTIFIERS:
             found = func(*args, **given)
-            self.choices.append(found.detach() > 0)
+            self.choices.append(found.detach().sign())  # as numbers: products with truth values are slow
             return found
         if name == POOLING:
             given["return_indices"] = True

@@ -20,7 +20,11 @@ class Start:
     kind: Literal["normal", "grey"] = "normal"
     """N(0, 1) in every pixel, or images of one value, the middle of the range, with little noise on it."""
     coarse: int = 1
-    """How many times smaller images are in the first half of the steps; then they grow (Yue et al. 2023, ROG)."""
+    """How many times smaller images are in the first half of the steps; then they grow."""
+    stays: bool = False
+    """Whether they stay small to the end, and what is missing is guessed from the attacker's own images, where he has
+    any: less is to be found than in whole images (Yue et al. 2023, ROG).
+    Deviation: they guess by a trained network, here it is a linear filter (`sharpened`)."""
 
     def images(
         self, restarts: int, count: int, shape: tuple[int, int, int], limits: tuple[Tensor, Tensor] | None,

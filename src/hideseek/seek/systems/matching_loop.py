@@ -30,6 +30,8 @@ class Sought:
     """The weight of ‖x − mean of the restarts‖² / pixels (Yin et al. 2021, group consistency)."""
     enlarge: Callable[[Tensor], Tensor] | None = None
     """Makes images of what is descended by, where that is smaller."""
+    squares: float = 0.0
+    """The weight of half of the sum of squares of what is descended by."""
 
 
 @dataclass(frozen=True)
@@ -154,5 +156,8 @@ def _evaluated(
         apart = plain.detach() - centre
         value += sought.consistency * float(apart.square().mean())
         slopes[0] = slopes[0] + apart * (2 * sought.consistency / apart.numel())
+    if sought.squares:
+        value += sought.squares / 2 * float(plain.detach().square().sum())
+        slopes[0] = slopes[0] + sought.squares * plain.detach()
     labels = sought.labels if logits is None else logits.detach().softmax(1)
     return Found(leaf.detach().clone(), labels, value, here.distance), slopes

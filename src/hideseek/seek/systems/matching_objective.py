@@ -1,6 +1,6 @@
 """What gradient matching makes small, and its derivative by images, labels and whatever else is learned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from torch.func import functional_call
 from hideseek.seek.systems.batch_norm_aims import misfit
 from hideseek.seek.systems.frozen_switches import FrozenSwitches, KeptSwitches
 from hideseek.seek.systems.gradient_distance import Comparison
+from hideseek.seek.systems.known_inputs import KnownInputs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.update_views import OneGradient, UpdateView
 from hideseek.train.batch_statistics import Statistics, watched
@@ -45,9 +46,14 @@ class Objective:
     masked: bool = False
     aims: Statistics = field(default_factory=dict)
     aims_weight: float = 0.0
+    inputs: KnownInputs | None = None
+    """What a layer is known to have taken in."""
+    inputs_weight: float = 0.0
     difference: bool = False
     prior_weight: float = 1.0
     """What the prior is multiplied by now."""
+    misfit: Callable[[Statistics, Statistics], Tensor] = misfit
+    """How far statistics are from those that are aimed at."""
     _passes: "_Passes | None" = None
 
     def __call__(self, images: Tensor, logits: Tensor | None, labels: Tensor) -> Evaluated:
@@ -64,17 +70,21 @@ class Objective:
     def _by_graph(self, images: Tensor, logits: Tensor | None, labels: Tensor) -> tuple[float, float, list[Tensor]]:
         sought: list[Tensor] = [images, *([] if logits is None else [logits]), *self.view.learned()]
         given = labels if logits is None else logits.softmax(1)
-        with self._watched(self.view.network) as seen:
+        with self._watched(self.view.network) as seen, self._known(self.view.network) as taken:
             tensors = self.view.tensors(images, given)
             if self.aims and not isinstance(self.view, OneGradient):  # what batch norm saw at the start
                 functional_call(self.view.network, dict(self.view.parameters), (images,))
-            extra = misfit(seen, self.aims) if self.aims else None
+            extra = self.misfit(seen, self.aims) if self.aims else None
         value, slopes = self.comparison(tensors)
         pairs = [(each, slope) for each, slope in zip(tensors, slopes, strict=True) if each.requires_grad]
         total = distance = float(value)
         if extra is not None:
             pairs.append((extra, torch.full_like(extra, self.aims_weight)))
             total += self.aims_weight * float(extra.detach())
+        if self.inputs is not None:
+            extra = self.inputs.misfit(taken[0])
+            pairs.append((extra, torch.full_like(extra, self.inputs_weight)))
+            total += self.inputs_weight * float(extra.detach())
         found = torch.autograd.grad(
             [each for each, _ in pairs],
             sought,
@@ -88,28 +98,36 @@ class Objective:
         if self._passes is None:
             self._passes = _Passes.of(self.view)
         passes = self._passes
-        with KeptSwitches() as kept, explained():
+        with passes.watching() as kept, explained():
             loss = soft_cross_entropy(passes.network(images), labels)
         *tensors, here = torch.autograd.grad(loss, [*passes.weights, images], allow_unused=True, materialize_grads=True)
         value, slopes = self.comparison(tensors)
         step = STEP * passes.length / max(_length(slopes), 1e-30)
         passes.move(slopes, step)
-        with self._watched(passes.shifted) as seen, FrozenSwitches(kept.choices):
+        with self._watched(passes.shifted) as seen, self._known(passes.shifted) as taken, passes.frozen(kept):
             loss = soft_cross_entropy(passes.shifted(images), labels)
         total = distance = float(value)
         if self.aims:
-            extra = misfit(seen, self.aims)
+            extra = self.misfit(seen, self.aims)
             total += self.aims_weight * float(extra.detach())
             loss = loss + (step * self.aims_weight) * extra
+        if self.inputs is not None:
+            extra = self.inputs.misfit(taken[0])
+            total += self.inputs_weight * float(extra.detach())
+            loss = loss + (step * self.inputs_weight) * extra
         (there,) = torch.autograd.grad(loss, images)
         return total, distance, [(there - here) / step]
+
+    def _known(self, network: nn.Module) -> AbstractContextManager[list[Tensor]]:
+        """Watch the layer whose inputs are known."""
+        return nullcontext([]) if self.inputs is None else self.inputs.watched(network)
 
     def _watched(self, network: nn.Module) -> AbstractContextManager[Statistics]:
         """Watch what batch norm sees, where that is aimed at."""
         return watched(network) if self.aims else nullcontext({})
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Passes:
     """Two copies of a network: at θ, and to be moved to θ + εv."""
 
@@ -118,6 +136,8 @@ class _Passes:
     shifted: nn.Module
     places: list[Tensor]
     length: float
+    smooth: bool = False
+    """Whether the network makes no choices."""
 
     @classmethod
     def of(cls, view: UpdateView) -> "_Passes":
@@ -130,6 +150,15 @@ class _Passes:
             network, [weights[name] for name in view.parameters], shifted, [places[name] for name in view.parameters],
             _length(list(view.parameters.values())),
         )  # fmt: skip
+
+    def watching(self) -> AbstractContextManager[KeptSwitches | None]:
+        """Keep the choices of a pass; nothing where earlier ones made none, since watching takes time."""
+        return nullcontext() if self.smooth else KeptSwitches()
+
+    def frozen(self, kept: KeptSwitches | None) -> AbstractContextManager[object]:
+        """Take these choices again."""
+        self.smooth = kept is None or not kept.choices
+        return nullcontext() if kept is None or self.smooth else FrozenSwitches(kept.choices)
 
     def move(self, slopes: Sequence[Tensor], step: float) -> None:
         """Move the second copy."""

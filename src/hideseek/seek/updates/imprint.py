@@ -25,6 +25,10 @@ class Imprint(Attack[UpdateRelease]):
 
     sees: ClassVar = UpdateRelease
     source: ClassVar = "Fowl et al. 2022 (Robbing the Fed); its recognition and certificates: hideseek"
+    alarm: ClassVar = (
+        "The model that the server sent holds an imprint layer: it copies single images into updates, and no honest"
+        " network has one. This is an attack on the client (Fowl et al. 2022): do not train this model."
+    )
 
     def seek(self, release: UpdateRelease, chance: Randomness) -> Evidence:
         """Solve each update by itself."""
@@ -55,6 +59,7 @@ class Imprint(Attack[UpdateRelease]):
             "imprint layer": getattr(layer, "name", ""),
             "bins in use": bins,
             "certified": int(torch.cat(sure).sum()),
+            **({"warning": self.alarm} if self.alarm else {}),
         }
         return Evidence((Reconstruction(torch.cat(images), torch.tensor(about), "batches", torch.cat(sure)),), remarks)
 
@@ -76,6 +81,7 @@ class CraftedImprint(Imprint):
     """The same by a server that put an imprint in front of the model, and got updates of that (Fowl et al. 2022)."""
 
     needs: ClassVar = ("crafted",)
+    alarm: ClassVar = ""  # the imprint is of the attacker whom the audit plays
 
     def seek(self, release: UpdateRelease, chance: Randomness) -> Evidence:
         """Attack the updates of the crafted model."""

@@ -11,32 +11,37 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.device import device
 from hideseek.records.update_release import UpdateRelease
-from hideseek.seek.systems.batch_norm_aims import derived, proxy
+from hideseek.seek.systems.batch_norm_aims import MISFITS
 from hideseek.seek.systems.frozen_switches import KeptSwitches
-from hideseek.seek.systems.gradient_distance import Squared
+from hideseek.seek.systems.gradient_distance import Cosine, Squared
 from hideseek.seek.systems.head_labels import recovered_labels
 from hideseek.seek.systems.image_starts import pixel_limits
-from hideseek.seek.systems.layer_peeling import peeled
+from hideseek.seek.systems.known_inputs import KnownInputs
+from hideseek.seek.systems.known_statistics import fix, known_statistics
+from hideseek.seek.systems.layer_peeling import Peeled, peeled
 from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
+from hideseek.seek.systems.own_images import FEWEST, ImageBasis
+from hideseek.seek.systems.sharpened import sharpened
 from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
-from hideseek.train.batch_statistics import Statistics, batch_norms
+from hideseek.seek.updates.update_comparison import comparison_with
 from hideseek.train.gradients import parameters_of
 
 if TYPE_CHECKING:
     from hideseek.seek.updates.gradient_matching import GradientMatching
 
-PRUNING = "gradient-pruning"
 PEELED = 1e-2  # of a gradient's square: what a peeled image may miss
-OWN = 256  # images that proxy statistics are taken from
+Limits = tuple[Tensor, Tensor] | None
 
 
 class Matcher:
     """Inverts one update."""
 
-    def __init__(self, attack: GradientMatching, release: UpdateRelease, number: int) -> None:
-        self.attack, self.release, self.number = attack, release, number
+    def __init__(
+        self, attack: GradientMatching, release: UpdateRelease, number: int, basis: ImageBasis | None = None
+    ) -> None:
+        self.attack, self.release, self.number, self.basis = attack, release, number, basis
         scheme = release.scheme
         self.network = release.model(number).network().to(device()).train(scheme.mode == "train")
         self.masked = scheme.encoding is not None and scheme.encoding.masked
@@ -49,8 +54,9 @@ class Matcher:
 
     def match(self, chance: Randomness) -> Found:
         """Give the images."""
-        if (found := self._peeled()) is not None:
-            return found
+        layers = self._layers()
+        if layers is not None and (at_once := self._certified(layers.images)) is not None:
+            return at_once
         if self.attack.smooth is not None and self._is_smooth():
             self.attack = replace(
                 self.attack,
@@ -58,25 +64,35 @@ class Matcher:
                 prior=self.attack.smooth,
                 optimiser=replace(self.attack.optimiser, relax=1.0),
             )
+        self.attack = self.attack.for_mode(self.network, self.release.scheme.mode)
         double = isinstance(self.attack.optimiser, Lbfgs)
         if double:
             self.network.double()
-        view = self._view()
-        wanted = [self.gradient[name].to(device()) for name in view.parameters]
-        wanted = [each.double() for each in wanted] if double else wanted
-        pruned = any(defence.mechanism == PRUNING for defence in self.release.scheme.defences)
-        comparison = self.attack.distance.to(wanted, [each != 0 for each in wanted] if pruned else None)
-        aims = self._aims()
-        objective = Objective(
-            view, comparison, self.attack.prior, self.masked, aims, self.attack.statistics_weight if aims else 0.0,
-            difference=not double,
-        )  # fmt: skip
-        return self._descended(objective, self.attack.optimiser, chance, torch.float64 if double else torch.float32)
+        inputs = self._inputs(layers)
+        aims = known_statistics(self.release, self.number, self.network, self.attack.statistics, self.size)
+        if self.attack.forward == "known" and aims:
+            fix(self.network, aims)
+        kind = torch.float64 if double else torch.float32
+        descended = []
+        for view in self._views():
+            gradient = {name: self.gradient[name] for name in view.parameters}
+            sent = [each.to(device(), kind) for each in gradient.values()]
+            comparison = comparison_with(
+                gradient, self.release.scheme, self.attack.distance, self.attack.compares, sent
+            )
+            objective = Objective(
+                view, comparison, self.attack.prior, self.masked, aims, self.attack.statistics_weight if aims else 0.0,
+                inputs, self.attack.inputs_weight, difference=not double, misfit=MISFITS[self.attack.aim],
+            )  # fmt: skip
+            descended.append(self._descended(objective, self.attack.optimiser, chance, kind))
+        return min(descended, key=lambda each: each.value)
 
     def _descended(self, objective: Objective, optimiser: Optimiser, chance: Randomness, kind: torch.dtype) -> Found:
         attack, release = self.attack, self.release
         limits = pixel_limits(release.normalisation, release.shape, masked=self.masked)
         limits = None if limits is None else (limits[0].to(device(), kind), limits[1].to(device(), kind))
+        if self.basis is not None:
+            return self._among_own(self.basis, objective, chance, kind, limits)
         images = attack.start.images(attack.restarts, self.size, release.shape, limits, chance).to(device(), kind)
         if limits is not None:
             images = images.clamp(*limits)
@@ -86,9 +102,33 @@ class Matcher:
         sought = Sought(images, self._labels().to(device(), kind), logits, limits, attack.consistency)
         if (enlarge := attack.start.enlarge(release.shape)) is not None:
             sought.enlarge = enlarge
+            if attack.start.stays:
+                return self._sharpened(optimiser.descend(objective, sought))
             coarse = optimiser.lowered(max(1, optimiser.steps // 2)).descend(objective, sought)
             sought.images, sought.enlarge = coarse.images[None].repeat(attack.restarts, 1, 1, 1, 1), None
         return optimiser.descend(objective, sought)
+
+    def _sharpened(self, found: Found) -> Found:
+        own = self.release.own
+        if own is None or own.shape != self.release.shape or len(own) < FEWEST:
+            return found
+        return replace(found, images=sharpened(found.images, own, self.attack.start.coarse))
+
+    def _among_own(
+        self, basis: ImageBasis, objective: Objective, chance: Randomness, kind: torch.dtype, limits: Limits
+    ) -> Found:
+        """Descend among images that are like the attacker's own, from the mean of all, and from images drawn."""
+        attack, sent = self.attack, torch.cat([each.flatten() for each in self.gradient.values()])
+        allowed = self.release.scheme.allowed(self.gradient)
+        drawn = chance.normals(attack.restarts, self.size, len(basis.axes)).to(device(), kind)
+        drawn[0] = 0.0
+        assert attack.own is not None  # noqa: S101 (the basis is of it)
+        scaled = isinstance(objective.comparison.distance, Cosine)
+        weight = attack.own.weight_under(allowed.noise, sent, scaled=scaled)
+        labels = self._labels().to(device(), kind)
+        sought = Sought(drawn, labels, consistency=attack.consistency, enlarge=basis.images, squares=weight)
+        found = attack.optimiser.descend(objective, sought)
+        return found if limits is None else replace(found, images=found.images.clamp(*limits))
 
     def _size(self) -> int:
         release = self.release
@@ -106,32 +146,20 @@ class Matcher:
             return found.float()
         return counted_labels(self.network, self.gradient, self.size, self.release.classes)
 
-    def _view(self) -> UpdateView:
-        parameters, work = parameters_of(self.network), self.release.scheme.work
-        if self.release.scheme.sends == "gradient" or work.one_gradient:
-            return OneGradient(self.network, parameters)
-        if work.epochs * -(-self.size // work.batch) <= self.attack.simulate:
-            return SimulatedSteps(self.network, parameters, work)
+    def _views(self) -> list[UpdateView]:
+        """Give the ways to compute the update again that are tried."""
+        parameters, scheme = parameters_of(self.network), self.release.scheme
+        work, local = scheme.work, self.attack.local
+        if scheme.sends == "gradient" or work.one_gradient or local == "one gradient":
+            return [OneGradient(self.network, parameters)]
         update = {name: self.gradient[name].to(each) for name, each in parameters.items()}
-        return SurrogateGradient.between(self.network, parameters, update)
-
-    def _aims(self) -> Statistics:
-        """Give what batch norm is thought to have seen."""
-        how, release = self.attack.statistics, self.release
-        if how == "none" or not batch_norms(self.network):
-            return {}
-        found: Statistics = {}
-        if how == "exact" and release.statistics is not None:
-            found = release.statistics[self.number]
-        elif how == "running" and release.buffers is not None and release.scheme.mode == "train":
-            work = release.scheme.work
-            before, after = release.model(self.number).state, release.buffers[self.number]
-            found = derived(self.network, before, after, work.epochs * -(-self.size // work.batch), work.batch)
-        elif how == "own" and release.own is not None:
-            some = next(self.network.parameters())
-            found = proxy(self.network, release.own.pixels(slice(0, OWN)).to(some))
-        some = next(self.network.parameters())
-        return {name: (mean.to(some), variance.to(some)) for name, (mean, variance) in found.items()}
+        surrogate = SurrogateGradient.between(self.network, parameters, update)
+        simulated = SimulatedSteps(self.network, parameters, work)
+        if local != "chosen":
+            return [surrogate if local == "surrogate" else simulated]
+        if work.epochs * -(-self.size // work.batch) > self.attack.simulate:
+            return [OneGradient(self.network, parameters), surrogate]
+        return [simulated] if work.epochs == 1 else [simulated, surrogate]  # several epochs may be shuffled
 
     def _is_smooth(self) -> bool:
         """Tell whether the network makes no choices."""
@@ -141,12 +169,15 @@ class Matcher:
         self.network.train(self.release.scheme.mode == "train")
         return not kept.choices
 
-    def _peeled(self) -> Found | None:
-        """Solve layer by layer, and keep what has the gradient that was shared."""
+    def _layers(self) -> Peeled | None:
+        """Solve layer by layer; linear systems are exact, or they run on and end in nothing."""
         scheme = self.release.scheme
-        if not self.attack.peel or self.size != 1 or not scheme.work.one_gradient or scheme.defences:
-            return None  # linear systems are exact, or they run on and end in nothing
-        image = peeled(self.network, self.gradient, self.release.shape, self.attack.peel)
+        if not self.attack.peel or not scheme.work.one_gradient or scheme.defences:
+            return None
+        return peeled(self.network, self.gradient, self.release.shape, self._labels(), self.attack.peel)
+
+    def _certified(self, image: Tensor | None) -> Found | None:
+        """Keep an image that has the gradient that was shared."""
         if image is None:
             return None
         view, labels = OneGradient(self.network, parameters_of(self.network)), self._labels().to(device())
@@ -154,3 +185,10 @@ class Matcher:
         found = view.tensors(image.float().to(device()), labels)
         distance = float(Squared().to(wanted)(found).value)
         return Found(image.float(), labels, distance, distance) if distance < PEELED else None
+
+    def _inputs(self, layers: Peeled | None) -> KnownInputs | None:
+        """Give what is known of the inputs of the layer nearest to the images."""
+        if layers is None or not layers.inputs or not self.attack.inputs_weight:
+            return None
+        name, values = list(layers.inputs.items())[-1]
+        return KnownInputs.of(self.network, name, values, layers.certain, self.release.shape)

@@ -1,0 +1,51 @@
+"""The label of every row of an update, where the inputs of its first dense layer are known.
+
+The layer's gradient is A = Σ_i δ_i x̃_i', so that inputs tell δ by least squares. Behind the layer it is δ_i =
+J_i' (p_i − y_i) / n: J_i, the derivative of the logits by what the layer gives, and p_i follow from the input, and y_i
+from all of them. The last layer by itself (`head_labels`) tells the label of one row, and of several their mean alone.
+"""
+
+import torch
+from jaxtyping import Float
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor, nn
+
+from hideseek.seek.systems.first_dense import FirstDense
+from hideseek.seek.systems.head_labels import on_simplex
+from hideseek.train.gradients import explained
+
+
+def row_labels(
+    network: nn.Module, layer: FirstDense, matrix: Float[Tensor, "neurons inputs"], images: Float[Tensor, "n c h w"]
+) -> Float[Tensor, "n classes"]:
+    """Give the labels of the images of an update, by the gradient of a layer; the network is in the client's mode."""
+    inputs = layer.inputs(images, matrix.shape[1])
+    errors = torch.linalg.lstsq(inputs.T, matrix.double().T, driver="gelsd").solution * len(images)  # images × neurons
+    slopes, shares = _slopes(network, layer.name, images)
+    found = torch.linalg.lstsq(slopes, errors[:, :, None], driver="gelsd").solution[:, :, 0]
+    labels = shares - found.nan_to_num()
+    return torch.stack([on_simplex(label) for label in labels]).float()
+
+
+def same_order(found: Float[Tensor, "n classes"], given: Float[Tensor, "n classes"]) -> list[int]:
+    """Give the place of what was found for each label that is given: one to one, the nearest on the whole."""
+    _, places = linear_sum_assignment(torch.cdist(given.double(), found.double()).numpy())
+    order: list[int] = places.tolist()
+    return order
+
+
+def _slopes(network: nn.Module, name: str, images: Tensor) -> tuple[Tensor, Tensor]:
+    """Give ∂z_c/∂u of every image, u what the layer gives, images × neurons × classes; and the softmax of z."""
+    seen: list[Tensor] = []
+    network = network.double()
+    handle = network.get_submodule(name).register_forward_hook(lambda *given: seen.append(given[2]))
+    try:
+        with torch.enable_grad(), explained():
+            logits = network(images.double())
+    finally:
+        handle.remove()
+    columns = [
+        torch.autograd.grad(logits[:, number].sum(), seen[0], retain_graph=True)[0].flatten(1)
+        for number in range(logits.shape[1])
+    ]
+    return torch.stack(columns, 2).detach(), logits.detach().softmax(1)

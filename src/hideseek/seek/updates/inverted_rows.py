@@ -1,0 +1,117 @@
+"""The encodings of updates: each update is inverted, and what comes back is a release of rows."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.progress import track
+from hideseek.records import EncodedRelease, Samples
+from hideseek.records.claims import Reconstruction
+from hideseek.records.mixing_encoder import MixingEncoder
+from hideseek.records.update_release import UpdateRelease
+from hideseek.seek.systems.first_dense import FirstDense, first_dense
+from hideseek.seek.systems.row_labels import row_labels, same_order
+from hideseek.seek.updates.first_layer import FirstLayer
+from hideseek.seek.updates.gradient_matching import GradientMatching
+from hideseek.seek.updates.matched_update import Matcher
+
+EXACT = 1e-6  # a distance of gradients below which rows are right
+
+
+@dataclass(frozen=True)
+class InvertedRows:
+    """Rows of all updates, those of the first update first, in the order that is given, where labels are."""
+
+    rows: Samples
+    remarks: dict[str, Any]
+    precision: Float[Tensor, " rows"] | None = None
+    """One over the error of each row, but for a factor; None: all alike."""
+
+    def release(self, of: UpdateRelease) -> EncodedRelease:
+        """Give them as if they had been shared; an attacker who knows the mix knows it of them too.
+
+        Rows without a mask are linear in their weights: both are multiplied by the precision, as weighted least squares
+        ask for.
+        """
+        encoding = of.scheme.encoding
+        assert isinstance(encoding, MixingEncoder)  # noqa: S101 (attacks refuse others)
+        rounds = 1 if of.round_of is None else int(of.round_of.max()) + 1
+        rows, weights = self.rows, None if of.weights is None else torch.cat(of.weights).float()
+        if weights is not None and self.precision is not None and not encoding.masked:
+            rows = replace(rows, images=rows.images * self.precision[:, None, None, None])
+            weights = weights * self.precision[:, None]
+        return EncodedRelease(
+            rows,
+            encoding,
+            rounds=rounds,
+            weights=weights,
+            sources=None if of.sources is None else torch.cat(of.sources),
+            own=of.own,
+            seed=of.seed,
+        )
+
+
+def exact_layer(release: UpdateRelease) -> FirstDense | None:
+    """Give the first dense layer, where pixels reach it, one gradient was taken, and nothing was changed in it."""
+    scheme = release.scheme
+    if not scheme.work.one_gradient or scheme.defences:
+        return None
+    found = first_dense(release.models[0], release.shape, scheme.mode)
+    return None if isinstance(found, str) else found
+
+
+def without_values(release: UpdateRelease) -> EncodedRelease:
+    """Give the rows that updates are of, all of them zero, to ask an attack on rows whether it applies."""
+    sizes = release.sizes or (release.scheme.work.images,) * len(release.updates)
+    rows = torch.zeros(1, 1, 1, 1).expand(sum(sizes), *release.shape)
+    labels = torch.zeros(1, 1).expand(len(rows), release.classes)
+    return InvertedRows(Samples(rows, labels, normalisation=release.normalisation), {}).release(release)
+
+
+def inverted_rows(
+    release: UpdateRelease, first: FirstLayer, matching: GradientMatching, chance: Randomness
+) -> InvertedRows:
+    """Invert every update: exactly by its first layer, where that is dense, and by gradient matching elsewhere."""
+    if exact_layer(release) is not None:
+        return _by_layer(release, first, chance)
+    known = release.labels is not None
+    attack = replace(matching, labels="known" if known else matching.labels)
+    found = [Matcher(attack, release, number).match(chance) for number in track(range(len(release.updates)), "updates")]
+    distance = sum(each.distance for each in found) / len(found)
+    precision = torch.cat([torch.full((len(each.images),), (each.distance + EXACT) ** -0.5) for each in found])
+    images, labels = (torch.cat([getattr(each, name).float().cpu() for each in found]) for name in ("images", "labels"))
+    return InvertedRows(
+        Samples(images, labels, normalisation=release.normalisation),
+        {"rows by": "gradient matching", "mean distance of gradients": f"{distance:.3g}"},
+        precision / precision.max(),
+    )
+
+
+def _by_layer(release: UpdateRelease, first: FirstLayer, chance: Randomness) -> InvertedRows:
+    """Solve the first layer, and tell each row's label."""
+    evidence = first.seek(release, chance)
+    (claim,) = (each for each in evidence.claims if isinstance(each, Reconstruction))
+    layer = exact_layer(release)
+    assert layer is not None and claim.sure is not None  # noqa: S101, PT018 (the caller has asked)
+    images, labels = [], []
+    bounds = [0, *claim.about.bincount(minlength=len(release.updates)).cumsum(0).tolist()]
+    for number, (start, end) in enumerate(track(list(pairwise(bounds)), "labels of rows")):
+        some = claim.images[start:end]
+        if not len(some):
+            continue
+        model, scheme = release.model(number), release.scheme
+        scale = scheme.work.rate if scheme.sends == "weights" else 1.0
+        network = model.network().train(scheme.mode == "train")
+        found = row_labels(network, layer, layer.matrix(release.updates[number]) / scale, some)
+        given: Tensor | None = None if release.labels is None else release.labels[number]
+        if given is not None and len(given) == len(some):
+            some, found = some[same_order(found, given)], given
+        images.append(some)
+        labels.append(found)
+    rows = Samples(torch.cat(images), torch.cat(labels), normalisation=release.normalisation)
+    return InvertedRows(rows, {"rows by": f"the layer {layer.name}", "certified rows": int(claim.sure.sum())})
