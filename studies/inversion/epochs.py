@@ -11,7 +11,7 @@ from typing import Any
 
 from inversion.columns import attacked_images, own_images
 from inversion.measured import attacked, file_name
-from inversion.table5 import SETTINGS, published
+from inversion.table5 import SETTINGS, STEPS, published
 from ledger import Trial
 
 from hideseek.audit.model_states import TrainedState, trained_states
@@ -29,7 +29,7 @@ def trials(scale: str) -> Iterator[Trial]:
     for setting in SETTINGS[scale]:
         for epoch in EPOCHS[scale]:
             about = {"model": setting.model, "mode": setting.mode, "epoch": epoch, "learnt": LEARNT[scale]}
-            about |= {"images": IMAGES, "batch": BATCH, "steps": published("strongest", scale).optimiser.steps}
+            about |= {"images": IMAGES, "batch": BATCH, "steps": published("strongest", STEPS[scale]).optimiser.steps}
             name = title(setting.model, epoch)
             yield Trial("epochs", name, about, partial(_measured, setting.model, epoch, scale, name), judged=True)
 
@@ -52,7 +52,7 @@ def _measured(model: str, epoch: int, scale: str, name: str) -> dict[str, Any]:
     mode = next(each.mode for each in SETTINGS[scale] if each.model == model)
     scheme = ShareUpdates(model, BATCH, mode=mode, trained=epoch > 0, start=state.model)
     found = attacked(
-        scheme, attacked_images(IMAGES), published("strongest", scale), IMAGES, own=own_images(),
+        scheme, attacked_images(IMAGES), published("strongest", STEPS[scale]), IMAGES, own=own_images(),
         picture=file_name(name),
     )  # fmt: skip
     new = state.about.new_accuracy

@@ -41,7 +41,7 @@ SCHEMES: dict[str, RecipeEncoder] = {
     "mixup k=4": Mixup(k=4, largest=LARGEST),
     "instahide k=4": InstaHide(k=4, largest=LARGEST),
 }
-MODELS = ("relu-dense", "lenet", "small-resnet", "convnet")
+MODELS = ("relu-dense", "convnet")
 METRICS = ("recovered", "re-identified", "correlation", "fitted-ssim")
 DRAWN = 8  # epochs of the picture
 ROWS = 4  # updates that gradient matching is shown on

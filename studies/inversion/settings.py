@@ -11,7 +11,7 @@ from typing import Any
 
 from inversion.columns import COLUMNS, attacked_images, own_images
 from inversion.measured import attacked, file_name
-from inversion.table5 import SETTINGS, published
+from inversion.table5 import SETTINGS, STEPS, published
 from ledger import Trial
 
 from hideseek.hide.files.schemes import to_json
@@ -27,7 +27,7 @@ ONE, SIXTEEN = 10, 16  # images that are attacked, one by one and together
 def trials(scale: str) -> Iterator[Trial]:
     """Give every weight of both figures."""
     setting = SETTINGS[scale][-1]  # the network with BatchNorm
-    usual = published("strongest", scale)
+    usual = published("strongest", STEPS[scale])
     for weight in VARIATION:
         attack = replace(usual, prior=Prior(weight))
         scheme = replace(COLUMNS["none"].scheme(setting.model, 1, setting.mode))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from inversion import mnist, settings
-from inversion.columns import COLUMNS, TARGETS, attacked_images
+from inversion.columns import BATCHES, COLUMNS, TARGETS, attacked_images
 from inversion.measured import PICTURES, SHOWN, file_name
 from inversion.table5 import SETTINGS, WAYS, cell
 from inversion.tables import WHO
@@ -31,7 +31,7 @@ def drawn(scale: str, path: Path) -> Iterator[tuple[str, Path]]:
 def _figures(scale: str) -> Iterator[tuple[str, str, Samples, Mapping[str, Path]]]:
     images = attacked_images(TARGETS)
     for setting in SETTINGS[scale]:
-        for batch in setting.batches:
+        for batch in BATCHES:
             for attacker in setting.attackers:
                 titles = {
                     f"{name}, {way}": cell(way, setting.model, batch, attacker, name)

@@ -16,7 +16,7 @@ def table5(ledger: Ledger, scale: str) -> str:
     """Write a table for each network, batch and attacker."""
     said = []
     for setting in SETTINGS[scale]:
-        for batch in setting.batches:
+        for batch in BATCHES:
             for attacker in setting.attackers:
                 rows = [_row(ledger, setting.model, batch, attacker, name) for name in COLUMNS]
                 if all(row[3] == row[5] == "–" for row in rows):
@@ -57,7 +57,7 @@ def orders(ledger: Ledger, model: str, batch: int, attacker: Attacker) -> str:
         found = {name: ledger.results(cell(way, model, batch, attacker, name)) for name in COLUMNS}
         known = {name: each["lpips"] for name, each in found.items() if each is not None}
         if len(known) >= FEWEST:
-            paper = [COLUMNS[name].lpips[attacker, max(batch, BATCHES[0])][0] for name in known]  # of 16 for fewer
+            paper = [COLUMNS[name].lpips[attacker, batch][0] for name in known]
             rank = spearmanr(paper, list(known.values())).statistic
             said.append(f"{way} attack: rank correlation with the paper's order {rank:.2f} over {len(known)} columns")
     return "; ".join(said) + ".\n" if said else ""
