@@ -13,7 +13,8 @@ from torch import Tensor
 from hideseek.progress import track
 from hideseek.seek.systems.matching_objective import Objective
 
-DECAYS = (3 / 8, 5 / 8, 7 / 8)  # of all steps: the rate falls tenfold at each (Geiping et al. 2020)
+PRINTED_DECAYS = (3 / 8, 5 / 8, 7 / 8)  # of all steps (Geiping et al. 2020)
+LATER_DECAYS = (1 / 2, 3 / 4, 9 / 10)
 LEARNED_RATE = 1e-3  # of what is learned beside images
 Candidates = Float[Tensor, "restarts n c h w"]
 
@@ -64,11 +65,13 @@ class Optimiser(ABC):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Adam, whose rate falls tenfold at 3/8, 5/8 and 7/8 of its steps; images are clamped to their range."""
+    """Adam, whose rate falls tenfold three times; images are clamped to their range."""
 
     rate: float = 0.1
     signed: bool = True
     """Whether only the signs of derivatives count."""
+    decays: tuple[float, ...] = PRINTED_DECAYS
+    """Where the rate falls, as parts of all steps. `LATER_DECAYS` do better where steps are few (tuning images)."""
 
     def descend(self, objective: Objective, sought: Sought) -> Found:
         """Take the steps of all restarts side by side."""
@@ -79,7 +82,7 @@ class Adam(Optimiser):
         others = torch.optim.Adam(learned, lr=LEARNED_RATE) if learned else None
         best = [Found(images[0], sought.labels, math.inf, math.inf)] * len(images)
         for step in track(range(self.steps), "matching gradients"):
-            stage = sum(step >= self.steps * part for part in DECAYS)
+            stage = sum(step >= self.steps * part for part in self.decays)
             optimiser.param_groups[0]["lr"] = self.rate * 0.1**stage
             if (weight := self.relax ** (stage / images.shape[1])) != objective.prior_weight:
                 objective.prior_weight = weight  # values before cannot be compared with those to come

@@ -16,7 +16,7 @@ from hideseek.seek.systems.batch_norm_aims import Aim
 from hideseek.seek.systems.gradient_distance import Cosine, Squared
 from hideseek.seek.systems.image_starts import Start
 from hideseek.seek.systems.known_statistics import Knowledge
-from hideseek.seek.systems.matching_loop import Adam, Lbfgs
+from hideseek.seek.systems.matching_loop import LATER_DECAYS, Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.own_images import FEWEST, OwnImages
 from hideseek.seek.updates.matched_update import Matcher
@@ -65,7 +65,7 @@ class GradientMatching(Attack[UpdateRelease]):
     """How gradients are compared."""
     prior: Prior = field(default_factory=lambda: Prior(total_variation=3e-2))
     """What is expected of images."""
-    optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(600, rate=0.6, relax=0.3))
+    optimiser: Adam | Lbfgs = field(default_factory=lambda: Adam(600, rate=0.6, relax=0.3, decays=LATER_DECAYS))
     """How to descend."""
     smooth: Prior | None = field(default_factory=lambda: Prior(total_variation=0.1))
     """The prior where a network has neither ReLU nor max-pooling, and so no choices that balanced tensors help to find:
