@@ -23,6 +23,7 @@ from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.own_images import FEWEST, ImageBasis
 from hideseek.seek.systems.sharpened import sharpened
+from hideseek.seek.systems.smooth_inversion import SmoothInversion
 from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
 from hideseek.seek.updates.update_comparison import comparison_with
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from hideseek.seek.updates.gradient_matching import GradientMatching
 
 PEELED = 1e-2  # of a gradient's square: what a peeled image may miss
+SOLVED = 0.1  # the same, of images that are solved for in part
+CONJUGATE = 5  # steps of matching that a conjugate gradient of each of `smooth_inversion`'s steps is worth
 Limits = tuple[Tensor, Tensor] | None
 
 
@@ -55,9 +58,11 @@ class Matcher:
     def match(self, chance: Randomness) -> Found:
         """Give the images."""
         layers = self._layers()
-        if layers is not None and (at_once := self._certified(layers.images)) is not None:
+        if layers is not None and (at_once := self._fitting(layers.images, PEELED)) is not None:
             return at_once
         if self.attack.smooth is not None and self._is_smooth():
+            if (at_once := self._fitting(self._smoothly(layers), SOLVED)) is not None:
+                return at_once
             self.attack = replace(
                 self.attack,
                 distance=replace(self.attack.distance, balance=0.0),
@@ -176,15 +181,27 @@ class Matcher:
             return None
         return peeled(self.network, self.gradient, self.release.shape, self._labels(), self.attack.peel)
 
-    def _certified(self, image: Tensor | None) -> Found | None:
-        """Keep an image that has the gradient that was shared."""
-        if image is None:
+    def _smoothly(self, layers: Peeled | None) -> Tensor | None:
+        """Solve for images of which a layer's inputs are known, all of them, in a network without choices."""
+        inputs = self._inputs(layers)
+        if inputs is None or len(inputs.places) < self.size or self.masked or self.basis is not None:
+            return None
+        view = OneGradient(self.network, parameters_of(self.network))
+        gradient = [self.gradient[name].to(device()) for name in view.parameters]
+        known = SmoothInversion(view, inputs, gradient, self._labels().float().to(device()), self.release.shape)
+        found = known.images(max(1, self.attack.optimiser.steps // CONJUGATE))
+        limits = pixel_limits(self.release.normalisation, self.release.shape)
+        return found if limits is None else found.clamp(*(each.to(found) for each in limits))
+
+    def _fitting(self, image: Tensor | None, most: float) -> Found | None:
+        """Keep images that have the gradient that was shared, but for a part."""
+        if image is None or not bool(image.isfinite().all()):
             return None
         view, labels = OneGradient(self.network, parameters_of(self.network)), self._labels().to(device())
         wanted = [self.gradient[name].to(device()) for name in view.parameters]
         found = view.tensors(image.float().to(device()), labels)
         distance = float(Squared().to(wanted)(found).value)
-        return Found(image.float(), labels, distance, distance) if distance < PEELED else None
+        return Found(image.float(), labels, distance, distance) if distance < most else None
 
     def _inputs(self, layers: Peeled | None) -> KnownInputs | None:
         """Give what is known of the inputs of the layer nearest to the images."""
