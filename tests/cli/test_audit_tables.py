@@ -53,6 +53,13 @@ def test_the_plan_names_every_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert "it lasts longer; attacks are stopped after 40 min." in text
 
 
+def test_metrics_that_there_is_no_time_for_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for names in ((), ("lpips-vgg",)):
+        show_plan(Plan(STEPS, {}, 1e-11, 600.0, unjudged=names), QUESTION)  # type: ignore[arg-type]
+        text = " ".join(capsys.readouterr().out.split())
+        assert ("Not measured for lack of time: lpips-vgg. No verdict rests on it." in text) == bool(names)
+
+
 def test_a_budget_below_the_least_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     show_plan(Plan(STEPS[:3], {}, 1e-11, 10.0), QUESTION)  # type: ignore[arg-type]
     text = " ".join(capsys.readouterr().out.split())

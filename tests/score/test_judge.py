@@ -16,7 +16,7 @@ from hideseek.records.mixing_secret import MixingSecret
 from hideseek.records.result import Note, NoteKind
 from hideseek.records.secret import Secret
 from hideseek.score.confidence import interval
-from hideseek.score.judge import EMPTY, Judgement, Skipped, judge, to_json
+from hideseek.score.judge import EMPTY, NO_TIME, Judgement, Skipped, judge, to_json
 from hideseek.score.metrics import METRICS
 from hideseek.score.reconstruction import METRICS as RECONSTRUCTION
 from score.updates import updates_of
@@ -268,3 +268,15 @@ def test_updates_of_several_images_are_judged_like_rows(secret: MixingSecret) ->
 def test_a_metric_that_is_none(secret: MixingSecret) -> None:
     with pytest.raises(BadInput, match="did you mean psnr"):
         judged(noisy(secret), secret, "pnsr")
+
+
+def test_what_there_is_no_time_for_is_left_out_and_changes_nothing_else(secret: MixingSecret) -> None:
+    evidence = Evidence((noisy(secret),))
+    whole = judge(evidence, secret, seeded(0))
+    fewer = judge(evidence, secret, seeded(0), left_out=("ssim", "auc"))
+    assert skipped(fewer)["ssim"] == NO_TIME
+    assert "auc" not in skipped(fewer)  # of other claims
+    kept = [(each.metric, each.interval, each.baselines) for each in whole.scores if each.metric != "ssim"]
+    assert [(each.metric, each.interval, each.baselines) for each in fewer.scores] == kept
+    named = judge(evidence, secret, seeded(0), ("ssim",), left_out=("ssim",))
+    assert [each.metric for each in named.scores] == ["ssim"]

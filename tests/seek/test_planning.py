@@ -270,6 +270,43 @@ def test_a_step_of_matching_is_counted_as_it_was_measured(
     assert 0.5 < work(attack, task) / attack.optimiser.steps / measured < 2
 
 
+@pytest.mark.parametrize(
+    ("network", "parameters", "batch", "measured"),
+    [(7e5, 1.6e4, 4, 3.9e8), (1.5e7, 4.3e5, 1, 2.3e9), (1.5e7, 4.3e5, 4, 5.7e9), (5.2e6, 1.6e5, 1, 2.2e9),
+     (5.2e6, 1.6e5, 4, 4e9)],
+    ids=["lenet, 4", "convnet", "convnet, 4", "small-resnet", "small-resnet, 4"],
+)  # fmt: skip
+def test_a_step_of_quasi_newton_is_counted_as_it_was_measured(
+    network: float, parameters: int, batch: int, measured: float
+) -> None:
+    """As above, in double precision, by double backward, with a line search."""
+    attack: Any = ATTACKS["gradient-matching-own"]
+    task = Task(1, batch, 3072, own=50, images_per_item=batch, channels=3, network=network, parameters=int(parameters))
+    fewer = replace(attack, optimiser=attack.optimiser.lowered(100))
+    assert 0.5 < (work(attack, task) - work(fewer, task)) / 100 / measured < 2
+
+
+@pytest.mark.parametrize(("batch", "updates"), [(1, 12), (4, 3), (5, 3), (16, 2)])
+def test_the_least_of_matching_is_as_many_images_as_prove_something(batch: int, updates: int) -> None:
+    task = replace(UPDATES, items=40, images=40 * batch, images_per_item=batch)
+    least: Any = ATTACKS["gradient-matching"].within(0.0, task)
+    assert (least.optimiser.steps, least.updates) == (150, updates)
+
+
+def test_aims_of_batch_norm_are_counted_where_there_are_some() -> None:
+    saw = replace(UPDATES, batch_statistics=True)
+    attack, known = ATTACKS["gradient-matching"], ATTACKS["gradient-matching-known"]
+    assert work(attack, saw) > 1.2 * work(attack, UPDATES)
+    assert work(known, saw) == work(known, UPDATES)  # who is told aims at them in any case
+    assert work(VARIANTS["geiping2020"], saw) == work(VARIANTS["geiping2020"], UPDATES)  # it aims at none
+
+
+def test_a_model_is_asked_for_labels_once_for_all_updates() -> None:
+    attack, large = ATTACKS["labels-from-gradient"], replace(UPDATES, network=5.6e8, parameters=11_000_000)
+    assert work(attack, large) > 10 * work(attack, UPDATES)
+    assert work(attack, replace(large, items=2 * large.items)) < 1.2 * work(attack, large)
+
+
 def no_larger(some: dict[str, Any], other: dict[str, Any]) -> bool:
     """Tell whether all counts are at most those of the other, and all else is the same; None is all rows."""
     for key, value in some.items():

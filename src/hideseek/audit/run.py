@@ -132,7 +132,12 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
             runner.time_spent().started,
             command,
             runner.seed,
-            {"rounds": question.rounds, "attacks": list(question.attacks), "schemes": asked["schemes"]},
+            {
+                "rounds": question.rounds,
+                "attacks": list(question.attacks),
+                "schemes": asked["schemes"],
+                **({"metrics left out": list(runner.plan.unjudged)} if runner.plan.unjudged else {}),
+            },
             seconds=runner.time_spent().work,
             budget=question.budget,
             wall=runner.time_spent().wall,

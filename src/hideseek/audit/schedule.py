@@ -1,10 +1,10 @@
 """What comes next in an audit: the forecast is revised after every step, and time that is left is used."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hideseek.audit.belief.advice import to_repair
-from hideseek.audit.findings.looks import Look, best, may_gain
+from hideseek.audit.findings.looks import RAN, Look, best, may_gain
 from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
 from hideseek.audit.planning.clock import Clock
 from hideseek.audit.planning.plan import Plan, changes, planned_task, proof_of, proved_once
@@ -124,11 +124,11 @@ class Schedule:
 
     def _revised(self, step: Step) -> Step:
         """Expect of an attack what its proofs measured; one that was stopped takes more than it was given."""
-        slower, beside = self.unit(step.key) / self.plan.unit, self._beside()
+        slower = self.unit(step.key) / self.plan.unit
         revised = replace(
             step,
-            proof=beside * step.proof,
-            fixed=beside * step.fixed,
+            proof=self._proving() * step.proof,
+            fixed=self._judging() * step.fixed,
             least=slower * step.least,
             full=slower * step.full,
         )
@@ -138,14 +138,21 @@ class Schedule:
         least = max(revised.least, RAISE * stopped.allowed)
         return replace(revised, must=False, strongest=False, again=True, least=least, full=max(revised.full, least))
 
-    def _beside(self) -> float:
-        """Tell how many times what was expected proofs and judging have taken so far."""
-        expected = took = 0.0
+    def _proving(self) -> float:
+        """Tell how many times what was expected proofs have taken so far; one that fails at once says nothing."""
+        return _times(
+            (step.proof, look.proving)
+            for step, look in self._first_looks()
+            if look.proving and all(proof.passed for proof in look.result.proofs)
+        )
+
+    def _judging(self) -> float:
+        """Tell how many times what was expected judging has taken so far; what is withheld is not judged."""
+        return _times((step.fixed, look.judging) for step, look in self._first_looks() if look.result.outcome in RAN)
+
+    def _first_looks(self) -> Iterator[tuple[Step, Look]]:
         for step in self.plan.steps:
-            for look in self.looks.get(step.key, [])[:1]:
-                expected += step.fixed + (step.proof if look.proving else 0.0)
-                took += look.judging + look.proving
-        return took / expected if expected else 1.0
+            yield from ((step, look) for look in self.looks.get(step.key, [])[:1])
 
     def _open(self, step: Step) -> bool:
         """Tell whether advice is wanted, or may be."""
@@ -157,8 +164,8 @@ class Schedule:
             return step
         look = best(self.looks[StepKey(StepKind.ATTACK, step.key.scheme, worst.attack)])
         count = changes(self.question.schemes[step.key.scheme], self.question)
-        seconds = count * worst.seconds
-        return replace(step, fixed=count * look.judging, least=seconds, full=seconds)
+        seconds, hiding = count * worst.seconds, self.took.get(StepKey(StepKind.HIDE, step.key.scheme), 0.0)
+        return replace(step, fixed=count * (look.judging + hiding), least=seconds, full=seconds)
 
     def _raised(self) -> list[Step]:
         """Give a look with more work to attacks that could find more, first where the question is open."""
@@ -177,3 +184,13 @@ class Schedule:
 
     def _broken(self, scheme: str) -> bool:
         return any(result.outcome is Outcome.BROKEN for result in self.results(scheme))
+
+
+def _times(pairs: Iterable[tuple[float, float]]) -> float:
+    """Tell how many times the seconds that were expected, first of each pair, it took.
+
+    >>> _times([(2.0, 3.0), (4.0, 6.0)]), _times([])
+    (1.5, 1.0)
+    """
+    expected, took = (sum(each) for each in zip((0.0, 0.0), *pairs, strict=True))
+    return took / expected if expected else 1.0

@@ -224,13 +224,15 @@ class StepRunner:
         attack, task = self.question.attacks[worst.attack], planned_task(scheme, self.question)
         again = attack if look.full or look.work is None else attack.within(look.work, task)
         allowed = PATIENCE * worst.seconds + GRACE
-        planned = PlannedAttack(worst.attack, again, allowed, self.plan.tests, self.schedule.looks[key].index(look))
+        earlier = self.schedule.looks[key].index(look)
+        planned = PlannedAttack(worst.attack, again, allowed, self.plan.tests, earlier, self.plan.unjudged)
+        seconds = max(step.expected, self.schedule.left())
         part = Part(PartKind.ADVICE, name, worst.attack)
         kept = self.store.has(part)
         self.advice[name] = self.store.part(
             part,
             tuple[Advice, ...],
-            lambda: advise(scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock),
+            lambda: advise(scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock, seconds),
         )
         self.schedule.advised[name] = worst.attack
         self._did(step.key, started, sentences.step(step.key), kept=kept)
@@ -249,7 +251,7 @@ class StepRunner:
         allowed = PATIENCE * max(step.scaled, needed) + GRACE
         if step.strongest:
             allowed = max(allowed, self.schedule.spare(key))
-        return PlannedAttack(key.attack, fitted, allowed, self.plan.tests, self._part(key).look)
+        return PlannedAttack(key.attack, fitted, allowed, self.plan.tests, self._part(key).look, self.plan.unjudged)
 
     def _belief(self, key: StepKey) -> Belief:
         """Prove an attack, once for all schemes that have the same weak case."""

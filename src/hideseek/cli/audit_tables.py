@@ -42,6 +42,8 @@ def show_plan(plan: "Plan", question: "Question") -> None:
     else:
         said = sentences.no_accuracy(question.why_no_accuracy or NoAccuracy(NoAccuracyKind.NOT_ASKED))
     paragraph(said)
+    if plan.unjudged:
+        paragraph(sentences.unjudged(plan.unjudged))
     paragraph(sentences.expected(plan.expected, plan.budget, plan.least))
     paragraph(sentences.at_most(plan.wall_limit))
 

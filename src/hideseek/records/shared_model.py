@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 State = Mapping[str, Tensor]
 """Tensors by their names, as `state_dict` gives them."""
@@ -39,13 +40,15 @@ class NetworkSize:
     """Of a forward pass of one image, in convolutions and dense layers."""
     parameters: int
     """Numbers that are trained."""
+    batch_norm: bool = False
+    """Whether there is batch norm in it."""
 
 
 def network_size(network: nn.Module, shape: tuple[int, int, int]) -> NetworkSize:
     """Count, by passing an image through, which changes no statistics.
 
     >>> network_size(nn.Sequential(nn.Flatten(), nn.Linear(12, 5)), (3, 2, 2))
-    NetworkSize(multiplications=60, parameters=65)
+    NetworkSize(multiplications=60, parameters=65, batch_norm=False)
     """
     counted = 0
 
@@ -64,4 +67,5 @@ def network_size(network: nn.Module, shape: tuple[int, int, int]) -> NetworkSize
         network.train(was_training)
         for handle in handles:
             handle.remove()
-    return NetworkSize(counted, sum(each.numel() for each in network.parameters() if each.requires_grad))
+    trained = sum(each.numel() for each in network.parameters() if each.requires_grad)
+    return NetworkSize(counted, trained, any(isinstance(each, _BatchNorm) for each in network.modules()))

@@ -30,6 +30,8 @@ class Task:
     """Multiplications of a forward pass of one image through the model that updates are of; 0: there is none."""
     parameters: int = 0
     """Numbers of an update."""
+    batch_statistics: bool = False
+    """Whether the model has batch norm that takes the statistics of the batch."""
 
 
 def release_bytes(images: int, rounds: int, shape: tuple[int, int, int], classes: int) -> int:

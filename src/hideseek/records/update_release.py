@@ -84,6 +84,7 @@ class UpdateRelease(Release):
             channels=self.shape[0],
             network=self.network_size.multiplications,
             parameters=self.network_size.parameters,
+            batch_statistics=self.network_size.batch_norm and self.scheme.mode == "train",
         )
 
     @cached_property

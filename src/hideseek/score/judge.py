@@ -23,14 +23,21 @@ VERSION = (
     3  # of baselines, metrics and tests: raise it when a change of them moves figures, and studies mark older ones
 )
 EMPTY = "the attack claims nothing: there is nothing to score."
+NO_TIME = "there is no time for it."
 
 
-def judge(evidence: Evidence, secret: Secret, chance: Randomness, metrics: Sequence[str] | None = None) -> Judgement:
+def judge(
+    evidence: Evidence,
+    secret: Secret,
+    chance: Randomness,
+    metrics: Sequence[str] | None = None,
+    left_out: Sequence[str] = (),
+) -> Judgement:
     """Score every claim by these metrics, or by all that fit it, with baselines and intervals.
 
     Intervals are bootstrapped over private images: items about the same one are drawn together. Unless asked for by
-    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out. Baselines and intervals
-    of a metric do not depend on which others are asked for.
+    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out; those that are
+    `left_out` there is no time for. Baselines and intervals of a metric do not depend on which others are asked for.
     """
     known = by_name(CLAIMS.values())
     for name in metrics or ():
@@ -42,7 +49,7 @@ def judge(evidence: Evidence, secret: Secret, chance: Randomness, metrics: Seque
         _rules(claim).check(claim, secret)
     found: list[Score | Skipped] = list(_without_a_claim(claims, metrics or ()))
     for number, (claim, stream) in enumerate(zip(claims, chance.spawn(len(claims)), strict=True)):
-        found += _judge(number, claim, secret, stream, metrics or ())
+        found += _judge(number, claim, secret, stream, metrics or (), left_out)
     scores = tuple(each for each in found if isinstance(each, Score))
     skipped = dict.fromkeys(each for each in found if isinstance(each, Skipped))
     return Judgement(scores, tuple(skipped))
@@ -64,13 +71,13 @@ def _without_a_claim(claims: Sequence[Claim], metrics: Sequence[str]) -> Iterato
 
 
 def _judge(
-    number: int, claim: Claim, secret: Secret, chance: Randomness, named: Sequence[str]
+    number: int, claim: Claim, secret: Secret, chance: Randomness, named: Sequence[str], left_out: Sequence[str]
 ) -> Iterator[Score | Skipped]:
     """Score one claim by the metrics that were named, or by all of its kind."""
     rules, known = _rules(claim), by_name(CLAIMS.values())
     for_baselines, for_metrics = chance.spawn(2)
     streams = dict(zip(known, for_metrics.spawn(len(known)), strict=True))
-    unnamed = {} if named else _unnamed(rules, claim, secret)
+    unnamed = {} if named else _unnamed(rules, claim, secret, left_out)
     yield from unnamed.values()
     metrics = {name: known[name] for name in named or known if name in rules.metrics and name not in unnamed}
     if _empty(claim):
@@ -90,13 +97,13 @@ def _judge(
         yield compared((name, claim.name, number), metric, each, below[name], groups, note, tested, for_intervals)
 
 
-def _unnamed(rules: ClaimRules, claim: Claim, secret: Secret) -> dict[str, Skipped]:
-    """Leave out what nobody should have to wait for without having asked for it."""
+def _unnamed(rules: ClaimRules, claim: Claim, secret: Secret, left_out: Sequence[str]) -> dict[str, Skipped]:
+    """Leave out what nobody should have to wait for without having asked for it, or has no time for."""
     reasons = {
         name: metric.skip_unless_named(claim, secret)
         for name, metric in rules.metrics.items()
         if metric.skip_unless_named is not None
-    }
+    } | {name: NO_TIME for name in left_out if name in rules.metrics}
     return {name: Skipped(name, reason) for name, reason in reasons.items() if reason}
 
 

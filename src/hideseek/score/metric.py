@@ -49,3 +49,6 @@ class Metric:
     """Says what a reader must know of how this claim was scored, if anything."""
     skip_unless_named: Callable[[Any, Secret], str] | None = None
     """Says why it should be run only if asked for by name: it takes long, or a large file is missing; else nothing."""
+    work: Callable[[int, tuple[int, int, int]], float] | None = None
+    """Counts the multiplications of so many guesses of a shape, with baselines, where it takes far longer than others:
+    who has little time leaves it out."""

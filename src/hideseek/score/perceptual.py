@@ -52,12 +52,17 @@ def _network(backbone: Backbone, folder: str) -> Lpips:
     return load_lpips(backbone).to(device())
 
 
-def perceptual_work(guesses: int, shape: tuple[int, int, int]) -> float:
-    """Count the multiplications of what is compared without being asked for, beside its baselines."""
-    sides = [max(side, SMALLEST) for side in shape[1:]]
-    used = [name for name in PATIENCE if _is_here(name) and (guesses <= PATIENCE[name] or device().type != "cpu")]
-    pixels = 0 if shape[1:] == (1, 1) or shape[0] not in (1, 3) else sides[0] * sides[1]
-    return sum(2.0 * COMPARED * guesses * pixels * MULTIPLICATIONS[name] for name in used)
+def _work(backbone: Backbone, guesses: int, shape: tuple[int, int, int]) -> float:
+    """Count the multiplications of what is compared without being asked for, beside its baselines.
+
+    That is of some guesses at most: of more, nothing is compared, but an attack may make fewer than there could be.
+    """
+    if device().type == "cpu":
+        guesses = min(guesses, PATIENCE[backbone])
+    if not _is_here(backbone) or shape[1:] == (1, 1) or shape[0] not in (1, 3):
+        return 0.0
+    height, width = (max(side, SMALLEST) for side in shape[1:])
+    return 2.0 * COMPARED * guesses * height * width * MULTIPLICATIONS[backbone]
 
 
 def _is_here(backbone: str) -> bool:
@@ -95,6 +100,7 @@ def _metric(backbone: Backbone, seen_by: str) -> Metric:
         meaning,
         note=_note,
         skip_unless_named=partial(_skip_unless_named, backbone),
+        work=partial(_work, backbone),
     )
 
 

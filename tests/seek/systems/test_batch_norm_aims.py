@@ -15,7 +15,7 @@ from hideseek.records import Samples
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.batch_norm_aims import derived, misfit, places_of, relative_misfit
 from hideseek.seek.systems.known_statistics import fix, known_statistics, offered, step_sizes
-from hideseek.train.batch_statistics import batch_norms, batch_statistics
+from hideseek.train.batch_statistics import Statistics, batch_norms, batch_statistics
 
 SHAPE = (3, 8, 8)
 
@@ -111,6 +111,17 @@ def test_the_best_that_a_release_offers_is_taken() -> None:
     assert float(relative_misfit(running, exact)) < 1e-6
     assert known_statistics(weights, 1, network, "none", 4) == {}
     assert set(known_statistics(gradients, 0, network, "offered", 4)) == set(exact)
+
+
+def test_statistics_of_own_images_are_taken_once_for_all_updates_of_a_model() -> None:
+    release = shared(ShareUpdates("small-resnet", batch=4))
+    network = release.models[0].network().train()
+    proxies: dict[int, Statistics] = {}
+    first, second = (known_statistics(release, number, network, "own", 4, proxies) for number in range(2))
+    assert list(proxies) == [0]
+    assert all(one is other for name in first for one, other in zip(first[name], second[name], strict=True))
+    alone = known_statistics(release, 1, network, "own", 4)
+    assert float(relative_misfit(second, alone)) == 0
 
 
 def test_the_last_step_of_an_epoch_may_be_smaller() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from hideseek.records.update_encoder import LocalWork
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.seek import ATTACKS, refusal, run
+from hideseek.seek.systems.first_dense import first_dense
 from hideseek.seek.systems.imprint_bins import imprint_order, of_bytes
 
 SHAPE = (1, 8, 8)
@@ -148,3 +150,19 @@ def test_mixtures_are_no_bytes() -> None:
     normal = Normalisation("channel", (0.4,), (0.2,))
     assert of_bytes((some - 0.4) / 0.2, normal).tolist() == [True, True, False]
     assert not bool(of_bytes(some, Normalisation("image")).any())
+
+
+def test_the_layer_of_one_model_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, _ = shared()
+    wanted = run(ATTACKS["imprint"], release, seeded(3)).claims[0]
+    looked: list[str] = []
+
+    def counted(model: SharedModel, *rest: Any) -> Any:
+        looked.append(model.name)
+        return first_dense(model, *rest)
+
+    monkeypatch.setattr("hideseek.seek.updates.imprint.first_dense", counted)
+    found = ATTACKS["imprint"].seek(release, seeded(3)).claims[0]
+    assert len(release.updates) == 4
+    assert len(looked) == 2  # to see whether it applies, and to attack
+    assert found.parts()["images"].equal(wanted.parts()["images"])

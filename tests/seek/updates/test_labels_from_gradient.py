@@ -13,10 +13,12 @@ from hideseek.hide import Mixup
 from hideseek.hide.updates import GradientPruning, ShareUpdates
 from hideseek.records import Reason, Samples
 from hideseek.records.shared_model import SharedModel
+from hideseek.records.update_encoder import Sent
 from hideseek.records.update_release import UpdateRelease
 from hideseek.score.item_labels import item_labels
 from hideseek.seek import ATTACKS, refusal, run
-from hideseek.seek.systems.head_labels import HeadLabels, head_of, on_simplex, recovered_labels
+from hideseek.seek.systems import head_labels
+from hideseek.seek.systems.head_labels import HeadLabels, HeadReader, head_of, on_simplex, recovered_labels
 
 ATTACK = ATTACKS["labels-from-gradient"]
 
@@ -127,3 +129,28 @@ def test_degenerate_updates() -> None:
         same, _ = scheme.hide(one_class, None, seeded(2))
         found = run(ATTACK, same, seeded(3)).claims[0].parts()["shares"]
         assert int(found.argmax()) == 0
+
+
+@pytest.mark.parametrize(("sends", "asked"), [("gradient", 1), ("weights", 4)])
+def test_a_model_is_asked_once_for_each_of_its_states(sends: Sent, asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers take a pass of hundreds of images; where weights are sent, states after updates are asked too."""
+    release, _ = ShareUpdates("lenet", batch=6, sends=sends).hide(images(), None, seeded(2))
+    alone = [recovered_labels(release, item) for item in range(4)]
+    items: list[int] = []
+    answers = head_labels._softmax_by_class
+
+    def counted(release: UpdateRelease, item: int) -> Tensor:
+        items.append(item)
+        return answers(release, item)
+
+    monkeypatch.setattr(head_labels, "_softmax_by_class", counted)
+    run(ATTACK, release, seeded(3))
+    assert len(items) == asked
+    items.clear()
+    reader = HeadReader(release)
+    for item in range(4):
+        again, found = recovered_labels(release, item, reader), alone[item]
+        assert again is not None
+        assert found is not None
+        assert again.equal(found)
+    assert len(items) == asked

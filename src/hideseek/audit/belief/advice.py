@@ -1,5 +1,6 @@
 """What to change where a scheme is broken or leaks: the worst attack is run again on each change, and measured."""
 
+import math
 from collections.abc import Sequence
 
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
@@ -31,15 +32,25 @@ def advise(
     question: Question,
     chance: Randomness,
     clock: Clock,
+    seconds: float = math.inf,
 ) -> tuple[Advice, ...]:
-    """Run the worst attack again on each change, and say whether it is at its baseline then."""
-    told = []
+    """Run the worst attack again on each change, and say whether it is at its baseline then.
+
+    The first change is measured in any case, another one where the `seconds` leave as many as the longest has taken.
+    """
+    told: list[Advice] = []
+    over, longest = clock.now() + seconds, 0.0
     for change, changed, rounds in scheme.stronger(question.rounds):
+        started = clock.now()
+        if told and started + longest > over:
+            told.append(Advice(change, worst.attack, None, failure=Failure(FailureKind.NO_TIME, seconds=longest)))
+            continue
         try:
             told.append(_measured(change, changed, rounds, worst, planned, question, chance, clock))
         except BadInput as reason:
             failure = Failure(FailureKind.REFUSED, str(reason))
             told.append(Advice(change, worst.attack, None, failure=failure))
+        longest = max(longest, clock.now() - started)
     return tuple(told)
 
 

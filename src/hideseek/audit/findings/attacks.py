@@ -31,6 +31,8 @@ class PlannedAttack:
     """Attacks on all schemes of the audit together."""
     look: int = 0
     """How often it was run before."""
+    left_out: tuple[str, ...] = ()
+    """Metrics that there is no time for."""
 
     def result(self, release: Release, outcome: Outcome, **known: Any) -> AttackResult:
         """Give a result of this attack on a release; what is not known otherwise is empty."""
@@ -61,13 +63,14 @@ def run_and_judge(
     tests: int = 1,
     look: int = 0,
     metrics: Sequence[str] | None = None,
+    left_out: Sequence[str] = (),
 ) -> tuple[Evidence, tuple[Figure, ...]]:
     """Run an attack within some seconds of work, and score what it claims; `tests` is how many may err together."""
     started = clock.now()
     with clock.limit(allowed):
         evidence = run(attack, release, chance)
     evidence = dataclasses.replace(evidence, seconds=clock.now() - started)
-    return evidence, figures(judge(evidence, secret, chance, metrics), tests, look)
+    return evidence, figures(judge(evidence, secret, chance, metrics, left_out), tests, look)
 
 
 def run_attack(
@@ -91,6 +94,7 @@ def run_attack(
     if not all(proof.passed for proof in proofs):
         return planned.result(given, Outcome.WITHHELD, proofs=proofs)
     limits: dict[str, Any] = {"allowed": planned.allowed, "tests": planned.tests, "look": planned.look}
+    limits["left_out"] = planned.left_out
     try:
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)

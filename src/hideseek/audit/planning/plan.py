@@ -6,6 +6,7 @@ from typing import Any
 
 from hideseek.audit.belief.proofs import WORK, longest_proof, proof_size
 from hideseek.audit.planning.budget import OVERRUN, QUARTER, Step, allocate
+from hideseek.audit.planning.judging import judging_seconds, unjudged
 from hideseek.audit.planning.order import in_order
 from hideseek.audit.question import Question
 from hideseek.audit.threats import given_to
@@ -14,13 +15,12 @@ from hideseek.chance import seeded
 from hideseek.files import need_memory
 from hideseek.records import Attack, Encoder, Refusal, Task
 from hideseek.records.result import StepKey, StepKind
-from hideseek.score.perceptual import perceptual_work
 from hideseek.seek import refusal
 from hideseek.train.speed import unit_seconds
 from hideseek.train.training import automatic
 
 UNKNOWN = (2.0, 60.0)  # seconds, at least and at most, for an attack that does not count its work
-JUDGING = (1.0, 300_000)  # seconds, and multiplications a private pixel: metrics, baselines, resamples
+MAKING = 3  # times are a weak case and noise made, with what a stronger attacker knows of them
 FEW = 8  # images that a scheme is tried on, to see which attacks apply
 FEWEST_CHANGES = 2  # that time is kept for, to measure them where a scheme is broken
 WALL_FACTOR = 4.0  # times the budget may an audit last: beside two busy processes on two cores it lasts about twice
@@ -36,6 +36,8 @@ class Plan:
     budget: float
     epochs: int = 0
     """That a training takes if it is not shortened."""
+    unjudged: tuple[str, ...] = ()
+    """Metrics that there is no time for."""
 
     def step(self, key: StepKey) -> Step | None:
         """Give a step, unless there is no time for it."""
@@ -66,7 +68,8 @@ def make_plan(question: Question) -> Plan:
     """Expect what everything takes, and allocate the budget; a release that does not fit into memory is refused."""
     need_memory(question.release_size, "a release of these images", "audit fewer images (a sample), or fewer rounds")
     unit = unit_seconds()
-    hiding, attacks, advice, training = [], [], [], []
+    hiding, advice, training = [], [], []
+    attacks: list[Step] = []
     refused: dict[StepKey, Refusal] = {}
     epochs = 0
     if question.learning is not None:
@@ -77,17 +80,22 @@ def make_plan(question: Question) -> Plan:
         apply, not_here = _attacks(name, scheme, question, unit)
         refused |= not_here
         attacks += apply
+    left_out = unjudged([question.attacks[step.key.attack] for step in attacks], question, unit)
+    judging = {name: judging_seconds(attack, question, unit, left_out) for name, attack in question.attacks.items()}
+    attacks = [replace(step, fixed=step.fixed + judging[step.key.attack]) for step in attacks]
+    for name, scheme in question.schemes.items():
+        apply = [step for step in attacks if step.key.scheme == name]
         making = scheme.hiding_work(question.private, question.rounds) * unit
         hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + making, must=True))
         if apply:
             usual = sum(attack.full for attack in apply) / len(apply)
             count = changes(scheme, question)
-            judging = count * (_judging(question, unit) + making)
-            advice.append(Step(StepKey(StepKind.ADVICE, name), judging, full=count * usual))
+            beside = count * (max(step.fixed for step in apply) + making)
+            advice.append(Step(StepKey(StepKind.ADVICE, name), beside, full=count * usual))
     ordered = proved_once(_provable(in_order(attacks, question.attacks), question), question)
     budget = question.budget
     steps = allocate([*hiding, *ordered, *training, *advice], budget, QUARTER * budget, OVERRUN * budget)
-    return Plan(steps, refused, unit, question.budget, epochs)
+    return Plan(steps, refused, unit, question.budget, epochs, left_out)
 
 
 def _provable(steps: Sequence[Step], question: Question) -> list[Step]:
@@ -123,8 +131,11 @@ def proved_once(steps: Sequence[Step], question: Question, proved: Sequence[tupl
 
 
 def _attacks(name: str, scheme: Encoder, question: Question, unit: float) -> tuple[list[Step], dict[StepKey, Refusal]]:
-    """Tell what the attacks that apply take, and why others do not."""
+    """Tell what the attacks that apply take beside their judging, and why others do not."""
     task, proof = planned_task(scheme, question), proof_size(scheme, question)
+    weak = question.private.take(slice(0, scheme.trial(question.private).images))
+    making = MAKING * unit * scheme.hiding_work(weak, 1)
+    revealing = unit * scheme.hiding_work(question.private, question.rounds)
     few = question.private.take(slice(0, max(FEW, 2 * task.images_per_item)))
     release, secret = scheme.hide(few, question.public_for(scheme), seeded(0), question.rounds)
     release = question.seen(release, question.own)
@@ -136,9 +147,10 @@ def _attacks(name: str, scheme: Encoder, question: Question, unit: float) -> tup
             refused[key] = reason
             continue
         tried = attack.within(WORK, proof).work(proof)
-        proving = 1.0 + 2 * (UNKNOWN[0] if tried is None else unit * tried)
+        proving = 1.0 + making + 2 * (UNKNOWN[0] if tried is None else unit * tried)
         least, full = _seconds(attack, task, unit)
-        steps.append(Step(key, _judging(question, unit), min(least, full), full, proof=proving))
+        told = revealing if set(attack.needs) & set(attack.sees.withheld) else 0.0
+        steps.append(Step(key, told, min(least, full), full, proof=proving))
     return steps, refused
 
 
@@ -146,10 +158,3 @@ def _seconds(attack: Attack[Any], task: Task, unit: float) -> tuple[float, float
     """Expect the seconds of an attack with its least settings, and with its own."""
     least, full = attack.within(0.0, task).work(task), attack.work(task)
     return UNKNOWN if least is None or full is None else (unit * least, unit * full)
-
-
-def _judging(question: Question, unit: float) -> float:
-    once, each = JUDGING
-    guesses = len(question.private) * question.rounds
-    looking = perceptual_work(guesses, question.private.shape)
-    return once + (each * question.private.images.numel() + looking) * unit

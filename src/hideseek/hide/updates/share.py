@@ -190,6 +190,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             channels=private.shape[0],
             network=network.multiplications,
             parameters=network.parameters,
+            batch_statistics=network.batch_norm and self.mode == "train",
         )
 
     def release_bytes(self, private: Samples, rounds: int) -> int:

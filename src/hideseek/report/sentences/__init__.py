@@ -38,6 +38,7 @@ from hideseek.report.sentences.progress import (
     hidden,
     may_be_shared,
     planned,
+    unjudged,
 )
 from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
 from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict
@@ -105,6 +106,7 @@ __all__ = [
     "step",
     "trade_off",
     "trained",
+    "unjudged",
     "verdict",
     "worst",
     "worst_finding",

@@ -1,5 +1,7 @@
 """What an audit says before it begins, while it is at work, one line a step, and when it is done."""
 
+from collections.abc import Sequence
+
 from hideseek.records.release import Contents
 from hideseek.records.result import AttackResult, StepKey
 from hideseek.report.sentences.attacks import attack
@@ -47,6 +49,18 @@ def at_most(seconds: float) -> str:
     'Beside other work on the same machine it lasts longer; attacks are stopped after 40 min.'
     """
     return f"Beside other work on the same machine it lasts longer; attacks are stopped after {duration(seconds)}."
+
+
+def unjudged(metrics: Sequence[str]) -> str:
+    """Say which metrics there is no time for.
+
+    >>> unjudged(["lpips-vgg", "lpips-alex"])
+    'Not measured for lack of time: lpips-vgg and lpips-alex. No verdict rests on them.'
+    >>> unjudged(["lpips-vgg"])
+    'Not measured for lack of time: lpips-vgg. No verdict rests on it.'
+    """
+    rests = "it" if len(metrics) == 1 else "them"
+    return f"Not measured for lack of time: {' and '.join(metrics)}. No verdict rests on {rests}."
 
 
 def done(text: str, took: float | None, left: float) -> str:

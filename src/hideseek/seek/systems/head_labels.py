@@ -7,7 +7,7 @@ attacker's own, or of noise. In an untrained model that is nearly the same for a
 they are rounded (Yin et al. 2021; Geng et al. 2021).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -74,8 +74,37 @@ def head_of(model: SharedModel, shape: tuple[int, int, int], mode: Mode) -> str 
     return next((name for name in reversed(names) if dense[name].bias is not None), None)
 
 
-def head_labels(release: UpdateRelease, item: int, head: str) -> HeadLabels:
-    """Give what the head's gradient says of the labels of an update."""
+class HeadReader:
+    """Reads the labels of updates of a release off their heads' gradients; a model is asked once for all of them."""
+
+    def __init__(self, release: UpdateRelease) -> None:
+        self.release = release
+        self._heads: dict[int, str | None] = {}
+        self._says: dict[int, Tensor] = {}
+
+    def head(self, item: int) -> str | None:
+        """Give the name of the head of an update's model; None: there is none."""
+        number = item if len(self.release.models) > 1 else 0
+        if number not in self._heads:
+            self._heads[number] = head_of(self.release.model(item), self.release.shape, self.release.scheme.mode)
+        return self._heads[number]
+
+    def labels(self, item: int, head: str) -> HeadLabels:
+        """Give what the head's gradient says of the labels of an update."""
+        return _head_labels(self.release, item, head, self._answers)
+
+    def _answers(self, item: int) -> Float[Tensor, "classes classes"]:
+        """Give what the model says of images of each class: after an update other things, where weights were sent."""
+        own = len(self.release.models) > 1 or self.release.scheme.sends == "weights"
+        number = item if own else 0
+        if number not in self._says:
+            self._says[number] = _softmax_by_class(self.release, item)
+        return self._says[number]
+
+
+def _head_labels(
+    release: UpdateRelease, item: int, head: str, answers: Callable[[int], Float[Tensor, "classes classes"]]
+) -> HeadLabels:
     work, update = release.scheme.work, release.updates[item]
     rows = work.images if release.sizes is None else release.sizes[item]
     steps = 1.0
@@ -87,24 +116,25 @@ def head_labels(release: UpdateRelease, item: int, head: str) -> HeadLabels:
         exact = _one_label(weights, bias, state[f"{head}.weight"].double(), state[f"{head}.bias"].double())
         if exact is not None and (rows == 1 or release.sizes is None):
             return HeadLabels(exact, True, 1)
-    says = _softmax_by_class(release, item)
+    says = answers(item)
     mean = torch.full((release.classes,), 1 / release.classes, dtype=torch.float64)
     for _ in range(TURNS):
         mean = on_simplex(mean @ says - bias)
     return HeadLabels(mean, False, rows)
 
 
-def recovered_labels(release: UpdateRelease, item: int) -> Float[Tensor, "rows classes"] | None:
+def recovered_labels(
+    release: UpdateRelease, item: int, reader: HeadReader | None = None
+) -> Float[Tensor, "rows classes"] | None:
     """Give labels for the rows of an update: known ones, or those that its head shows; None where there is no head.
 
-    Rows have no order: those of one class come after each other.
+    Rows have no order: those of one class come after each other. Who reads several updates has a `reader` for all.
     """
     if release.labels is not None:
         return release.labels[item]
-    head = head_of(release.model(item), release.shape, release.scheme.mode)
-    if head is None:
-        return None
-    return head_labels(release, item, head).labels(hard=release.scheme.encoding is None)
+    reader = reader or HeadReader(release)
+    head = reader.head(item)
+    return None if head is None else reader.labels(item, head).labels(hard=release.scheme.encoding is None)
 
 
 def _one_label(weights: Tensor, bias: Tensor, layer: Tensor, shift: Tensor) -> Tensor | None:

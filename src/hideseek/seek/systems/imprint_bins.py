@@ -45,10 +45,8 @@ def bin_contents(
     sizes = steps.norm(dim=1)
     heard = (sizes > EMPTY * sizes.max()) & (steps[:, -1].abs() > 1e-9 * sizes)
     found = steps[heard] / steps[heard, -1:]
-    fires = (found @ weights.T) > 0
     place = heard.nonzero()[:, 0]
-    fits = fires.gather(1, place[:, None])[:, 0]
-    above = fires.gather(1, (place + 1).clamp_max(len(order) - 1)[:, None])[:, 0]
+    fits, above = ((found * weights[each]).sum(1) > 0 for each in (place, (place + 1).clamp_max(len(order) - 1)))
     return found, fits & (~above | (place == len(order) - 1))
 
 

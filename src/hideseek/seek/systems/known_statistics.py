@@ -25,8 +25,18 @@ def offered(release: UpdateRelease) -> Knowledge:
     return "own" if release.own is not None and release.own.shape == release.shape else "none"
 
 
-def known_statistics(release: UpdateRelease, number: int, network: nn.Module, how: Knowledge, size: int) -> Statistics:
-    """Give what an attacker knows of what batch norm saw of an update, in the network's precision."""
+def known_statistics(
+    release: UpdateRelease,
+    number: int,
+    network: nn.Module,
+    how: Knowledge,
+    size: int,
+    proxies: dict[int, Statistics] | None = None,
+) -> Statistics:
+    """Give what an attacker knows of what batch norm saw of an update, in the network's precision.
+
+    What it sees of own images is the same for all updates of a model: `proxies` keeps it, by the model's number.
+    """
     how = offered(release) if how == "offered" else how
     if how == "none" or not batch_norms(network):
         return {}
@@ -37,7 +47,10 @@ def known_statistics(release: UpdateRelease, number: int, network: nn.Module, ho
         before, after = release.model(number).state, release.buffers[number]
         found = derived(network, before, after, step_sizes(release, size), release.shape)
     elif how == "own" and release.own is not None:
-        found = proxy(network, release.own.pixels(slice(0, OWN)).to(some))
+        proxies, model = {} if proxies is None else proxies, number if len(release.models) > 1 else 0
+        if model not in proxies:
+            proxies[model] = proxy(network, release.own.pixels(slice(0, OWN)).to(some))
+        found = proxies[model]
     return {name: (mean.to(some), variance.to(some)) for name, (mean, variance) in found.items()}
 
 

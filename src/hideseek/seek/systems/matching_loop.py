@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Float
@@ -53,6 +53,10 @@ class Optimiser(ABC):
     relax: float = 1.0
     """What the prior is multiplied by where the rate falls, for one image: it leads first, and gradients decide the
     details. For a batch of n it is the nth root, since as many images share what a gradient tells."""
+    passes: ClassVar[float] = 1.0
+    """What passes of the network take in a step, by those of a step of Adam."""
+    others: ClassVar[float] = 1.0
+    """What all else takes, likewise."""
 
     def lowered(self, steps: int) -> Self:
         """Take fewer steps."""
@@ -110,7 +114,14 @@ class Adam(Optimiser):
 
 @dataclass(frozen=True)
 class Lbfgs(Optimiser):
-    """L-BFGS in double precision, for smooth networks: near the minimum it converges faster than any power."""
+    """L-BFGS in double precision, for smooth networks: near the minimum it converges faster than any power.
+
+    Convolutions in double precision take several times as long, more so by double backward, and a step is one
+    evaluation or two.
+    """
+
+    passes: ClassVar[float] = 24.0
+    others: ClassVar[float] = 2.0
 
     line_search: bool = True
     """Whether steps obey Wolfe's conditions; without, every step has the length 1 (Zhu et al. 2019)."""

@@ -19,7 +19,7 @@ from hideseek.seek.systems.known_statistics import Knowledge
 from hideseek.seek.systems.matching_loop import LATER_DECAYS, Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.own_images import FEWEST, OwnImages
-from hideseek.seek.updates.matched_update import Matcher
+from hideseek.seek.updates.matched_update import Matcher, Shared
 from hideseek.seek.updates.update_comparison import Compares
 from hideseek.seek.work import CALL, TOUCH, attacked, largest
 from hideseek.train.batch_statistics import batch_norms
@@ -27,7 +27,10 @@ from hideseek.train.batch_statistics import batch_norms
 Local = Literal["chosen", "one gradient", "surrogate", "simulated"]
 PASSES = 6  # of the network, for each image and step: there and back by weights and images, there and back again
 OVER_PARAMETERS, OVER_PIXELS, CALLS = 16, 40, 200  # of one step: passes over an update, over images, and calls of torch
-LEAST_STEPS, LEAST_UPDATES = 150, 12  # fewer steps show nothing of images behind ReLUs, and fewer images prove nothing
+AIMED = 1.3  # times as long takes a step where what batch norm saw is aimed at
+ASKED = 1000  # passes of the network, once: what it says of images, and what its batch norm sees of them
+LEAST_STEPS, LEAST_IMAGES = 150, 12  # fewer steps show nothing of images behind ReLUs, and fewer images prove nothing
+LEAST_UPDATES = 2  # however many images are in each
 
 A = TypeVar("A", bound="GradientMatching")
 
@@ -121,9 +124,9 @@ class GradientMatching(Attack[UpdateRelease]):
         """Invert every update."""
         count = len(release.updates) if self.updates is None else min(self.updates, len(release.updates))
         images, about, distances, remarks = [], [], [], {}
-        basis = None if self.own is None or release.own is None else self.own.basis(release.own)
+        shared = Shared(release, None if self.own is None or release.own is None else self.own.basis(release.own))
         for number in track(range(count), "updates"):
-            matcher = Matcher(self, release, number, basis)
+            matcher = Matcher(self, release, number, shared)
             found = matcher.match(chance)
             images.append(found.images.float().cpu())
             about += [number] * len(found.images)
@@ -161,12 +164,13 @@ class GradientMatching(Attack[UpdateRelease]):
 
     def work(self, task: Task) -> float:
         """Count the steps of all updates: passes of the network for the batch, and passes over the parameters."""
-        steps = attacked(self.updates, task) * self.restarts * self.optimiser.steps
-        axes = 0.0 if self.own is None else self.own.work(task)
-        image = PASSES * task.network + OVER_PIXELS * TOUCH * task.pixels
-        return axes + float(steps) * (
-            max(1, task.images_per_item) * image + OVER_PARAMETERS * TOUCH * task.parameters + CALLS * CALL
-        )
+        batch, optimiser = max(1, task.images_per_item), self.optimiser
+        once = ASKED * task.network + (0.0 if self.own is None else self.own.work(task))
+        passes = batch * PASSES * task.network
+        others = batch * OVER_PIXELS * TOUCH * task.pixels + OVER_PARAMETERS * TOUCH * task.parameters + CALLS * CALL
+        aims = self.statistics == "exact" or (self.statistics != "none" and task.batch_statistics)
+        step = (AIMED if aims else 1.0) * (optimiser.passes * passes + optimiser.others * others)
+        return once + float(attacked(self.updates, task) * self.restarts * optimiser.steps) * step
 
     def within(self, work: float, task: Task) -> Self:
         """Take fewer steps, then fewer restarts, then attack fewer updates."""
@@ -177,8 +181,9 @@ class GradientMatching(Attack[UpdateRelease]):
             restarts = largest(lambda count: replace(fitted, restarts=count).work(task), 1, self.restarts, work)
             fitted = replace(fitted, restarts=restarts)
         if fitted.work(task) > work:
-            most = attacked(self.updates, task)
-            updates = largest(lambda count: replace(fitted, updates=count).work(task), LEAST_UPDATES, most, work)
+            fewest, most = -(-LEAST_IMAGES // max(1, task.images_per_item)), attacked(self.updates, task)
+            fewest = max(LEAST_UPDATES, fewest)
+            updates = largest(lambda count: replace(fitted, updates=count).work(task), fewest, most, work)
             fitted = replace(fitted, updates=updates)
         return fitted
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.progress import track
@@ -12,6 +13,8 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.imprint_bins import bin_contents, imprint_order, of_bytes
 from hideseek.seek.work import TOUCH
+
+OVER_LAYER = 25  # passes over the layer's gradient, for each update
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,15 @@ class Imprint(Attack[UpdateRelease]):
         """Solve each update by itself."""
         if (reason := self.refuses(release)) is not None:
             raise Refused(reason)
-        images, about, sure, layer, bins = [], [], [], None, 0
+        images, about, sure, bins = [], [], [], 0
+        layer, weights, order = _imprint(release, 0)
         for number, update in enumerate(track(release.updates, "imprint")):
-            layer = first_dense(release.model(number), release.shape, release.scheme.mode)
-            if not isinstance(layer, FirstDense):
+            if number and len(release.models) > 1:
+                layer, weights, order = _imprint(release, number)
+            if not isinstance(layer, FirstDense) or order is None:
                 continue
-            weights, matrix = layer.matrix(release.model(number).state), layer.matrix(update)
-            order = imprint_order(weights)
-            if order is None or not bool(matrix.isfinite().all()) or not bool(matrix.any()):
+            matrix = layer.matrix(update)
+            if not bool(matrix.isfinite().all()) or not bool(matrix.any()):
                 continue
             inputs, fits = bin_contents(matrix, weights, order)
             size = None if release.sizes is None else release.sizes[number]
@@ -73,7 +77,7 @@ class Imprint(Attack[UpdateRelease]):
 
     def work(self, task: Task) -> float:
         """Count passes over the layer."""
-        return task.items * 1000.0 * task.pixels * 10 * TOUCH
+        return task.items * 1000.0 * task.pixels * OVER_LAYER * TOUCH
 
 
 @dataclass(frozen=True)
@@ -92,3 +96,12 @@ class CraftedImprint(Imprint):
     def refuses(self, release: UpdateRelease) -> Refusal | None:
         """Refuse crafted models without an imprint; who has none is told what is missing."""
         return None if release.crafted is None else super().refuses(release.crafted)
+
+
+def _imprint(release: UpdateRelease, number: int) -> tuple[FirstDense | str, Tensor, Tensor | None]:
+    """Give the first dense layer of the model of an update, its weights, and the order of its bins, if it has some."""
+    layer = first_dense(release.model(number), release.shape, release.scheme.mode)
+    if isinstance(layer, str):
+        return layer, torch.empty(0), None
+    weights = layer.matrix(release.model(number).state)
+    return layer, weights, imprint_order(weights)

@@ -18,7 +18,7 @@ from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.row_labels import row_labels, same_order
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
-from hideseek.seek.updates.matched_update import Matcher
+from hideseek.seek.updates.matched_update import Matcher, Shared
 
 EXACT = 1e-6  # a distance of gradients below which rows are right
 
@@ -81,7 +81,8 @@ def inverted_rows(
         return _by_layer(release, first, chance)
     known = release.labels is not None
     attack = replace(matching, labels="known" if known else matching.labels)
-    found = [Matcher(attack, release, number).match(chance) for number in track(range(len(release.updates)), "updates")]
+    shared, numbers = Shared(release), track(range(len(release.updates)), "updates")
+    found = [Matcher(attack, release, number, shared).match(chance) for number in numbers]
     distance = sum(each.distance for each in found) / len(found)
     precision = torch.cat([torch.full((len(each.images),), (each.distance + EXACT) ** -0.5) for each in found])
     images, labels = (torch.cat([getattr(each, name).float().cpu() for each in found]) for name in ("images", "labels"))

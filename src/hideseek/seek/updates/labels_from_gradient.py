@@ -11,8 +11,8 @@ from hideseek.records import Attack, Evidence, Labels, Reason, Refusal, Refused,
 from hideseek.records.result import Harm
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.run import check
-from hideseek.seek.systems.head_labels import HeadLabels, head_labels, head_of
-from hideseek.seek.work import CALL
+from hideseek.seek.systems.head_labels import PROBES, HeadLabels, HeadReader, head_of
+from hideseek.seek.work import CALL, TOUCH
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,13 @@ class LabelsFromGradient(Attack[UpdateRelease]):
         """Solve each update by itself."""
         check(self, release)
         found: list[tuple[int, HeadLabels]] = []
-        head: str | None = None
+        head, reader = None, HeadReader(release)
         for number, update in enumerate(track(release.updates, "labels")):
-            if head is None or len(release.models) > 1:
-                head = head_of(release.model(number), release.shape, release.scheme.mode)
-            if head is None:
+            if (head := reader.head(number)) is None:
                 raise Refused(Refusal(Reason.NO_HEAD))
             bias = update[f"{head}.bias"]
             if bool(bias.isfinite().all()) and bool(bias.any()):
-                found.append((number, head_labels(release, number, head)))
+                found.append((number, reader.labels(number, head)))
         if not found:
             raise Refused(Refusal(Reason.EMPTY_UPDATES, {"layer": str(head)}))
         hard = release.scheme.encoding is None
@@ -52,5 +50,5 @@ class LabelsFromGradient(Attack[UpdateRelease]):
         return Refusal(Reason.NO_HEAD) if head is None else None
 
     def work(self, task: Task) -> float:
-        """Count what the model is asked about."""
-        return task.items * (100 * CALL + 256.0 * task.pixels * 1000)
+        """Count what the model is asked about once, and calls for every update."""
+        return PROBES * max(task.network, 100 * task.pixels) + task.items * (100 * CALL + TOUCH * task.parameters)

@@ -14,7 +14,7 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.batch_norm_aims import MISFITS
 from hideseek.seek.systems.frozen_switches import KeptSwitches
 from hideseek.seek.systems.gradient_distance import Cosine, Squared
-from hideseek.seek.systems.head_labels import recovered_labels
+from hideseek.seek.systems.head_labels import HeadReader, recovered_labels
 from hideseek.seek.systems.image_starts import pixel_limits
 from hideseek.seek.systems.known_inputs import KnownInputs
 from hideseek.seek.systems.known_statistics import fix, known_statistics
@@ -27,6 +27,7 @@ from hideseek.seek.systems.smooth_inversion import SmoothInversion
 from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
 from hideseek.seek.updates.update_comparison import comparison_with
+from hideseek.train.batch_statistics import Statistics
 from hideseek.train.gradients import parameters_of
 
 if TYPE_CHECKING:
@@ -38,13 +39,22 @@ CONJUGATE = 5  # steps of matching that a conjugate gradient of each of `smooth_
 Limits = tuple[Tensor, Tensor] | None
 
 
+class Shared:
+    """What is computed once for all updates of a release."""
+
+    def __init__(self, release: UpdateRelease, basis: ImageBasis | None = None) -> None:
+        self.basis, self.heads = basis, HeadReader(release)
+        self.proxies: dict[int, Statistics] = {}
+
+
 class Matcher:
     """Inverts one update."""
 
     def __init__(
-        self, attack: GradientMatching, release: UpdateRelease, number: int, basis: ImageBasis | None = None
+        self, attack: GradientMatching, release: UpdateRelease, number: int, shared: Shared | None = None
     ) -> None:
-        self.attack, self.release, self.number, self.basis = attack, release, number, basis
+        self.attack, self.release, self.number = attack, release, number
+        self.shared = shared or Shared(release)
         scheme = release.scheme
         self.network = release.model(number).network().to(device()).train(scheme.mode == "train")
         self.masked = scheme.encoding is not None and scheme.encoding.masked
@@ -74,7 +84,9 @@ class Matcher:
         if double:
             self.network.double()
         inputs = self._inputs(layers)
-        aims = known_statistics(self.release, self.number, self.network, self.attack.statistics, self.size)
+        aims = known_statistics(
+            self.release, self.number, self.network, self.attack.statistics, self.size, self.shared.proxies
+        )
         if self.attack.forward == "known" and aims:
             fix(self.network, aims)
         kind = torch.float64 if double else torch.float32
@@ -96,8 +108,8 @@ class Matcher:
         attack, release = self.attack, self.release
         limits = pixel_limits(release.normalisation, release.shape, masked=self.masked)
         limits = None if limits is None else (limits[0].to(device(), kind), limits[1].to(device(), kind))
-        if self.basis is not None:
-            return self._among_own(self.basis, objective, chance, kind, limits)
+        if self.shared.basis is not None:
+            return self._among_own(self.shared.basis, objective, chance, kind, limits)
         images = attack.start.images(attack.restarts, self.size, release.shape, limits, chance).to(device(), kind)
         if limits is not None:
             images = images.clamp(*limits)
@@ -146,7 +158,7 @@ class Matcher:
     def _labels(self) -> Tensor:
         if self.attack.labels == "known" and self.release.labels is not None:
             return self.release.labels[self.number]
-        found = recovered_labels(self.release, self.number)
+        found = recovered_labels(self.release, self.number, self.shared.heads)
         if found is not None and len(found) == self.size:
             return found.float()
         return counted_labels(self.network, self.gradient, self.size, self.release.classes)
