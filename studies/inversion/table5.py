@@ -112,7 +112,7 @@ def decoding(way: Way, attacker: Attacker, steps: int) -> DecodeUpdates:
 
 
 def chosen_on_own(attacks: dict[str, GradientMatching], scheme: ShareUpdates) -> tuple[GradientMatching, str]:
-    """Choose the attack that does best on a batch of the attacker's own images, by correlation, in a third of the steps."""
+    """Choose the attack that does best on a batch of own images, by correlation, in a third of the steps."""
     images = own_images().take(slice(0, scheme.batch))
     rest = own_images().take(slice(scheme.batch, None))
     found = {

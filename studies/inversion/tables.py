@@ -46,7 +46,8 @@ def _row(ledger: Ledger, model: str, batch: int, attacker: Attacker, name: str) 
             row += ["–", "–"]
             continue
         figures = f"{found['lpips']:.2f} ({found['best lpips']:.2f}, {found['lpips deviation']:.2f})"
-        row += [figures + ledger.mark(title), f"{100 * found['re-identified']:.0f} %"]
+        picked = found.get("re-identified")  # nobody is picked by guesses that name no image
+        row += [figures + ledger.mark(title), "–" if picked is None else f"{100 * picked:.0f} %"]
     return row
 
 

@@ -196,7 +196,7 @@ class Matcher:
     def _smoothly(self, layers: Peeled | None) -> Tensor | None:
         """Solve for images of which a layer's inputs are known, all of them, in a network without choices."""
         inputs = self._inputs(layers)
-        if inputs is None or len(inputs.places) < self.size or self.masked or self.basis is not None:
+        if inputs is None or len(inputs.places) < self.size or self.masked or self.shared.basis is not None:
             return None
         view = OneGradient(self.network, parameters_of(self.network))
         gradient = [self.gradient[name].to(device()) for name in view.parameters]
