@@ -10,14 +10,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+TINY = 1e-30
 Flat = Float[Tensor, " entries"]
 
 
 class Compared(NamedTuple):
-    """A distance, and its derivative by every tensor of the gradient."""
+    """A distance, its derivative by every tensor of the gradient, and how long that is."""
 
     value: Float[Tensor, ""]
     derivatives: list[Tensor]
+    length: float
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Distance(ABC):
             weights = [weight * entries for weight, entries in zip(weights, kept, strict=True)]
         plain = self.balance == 0 and kept is None
         flat = torch.cat([(each * weight).flatten() for each, weight in zip(target, weights, strict=True)])
-        scale = float(flat.norm().clamp_min(1e-30))
+        scale = float(flat.norm().clamp_min(TINY))
         return Comparison(self, flat / scale, None if plain else torch.cat([each.flatten() for each in weights]), scale)
 
     def to_allowed(
@@ -50,7 +52,7 @@ class Distance(ABC):
         """Prepare comparisons with what a message allows: gradients between `low` and `high` are at no distance."""
         weights = torch.cat([torch.full_like(each, _size(each) ** -self.balance).flatten() for each in sent])
         flat = [torch.cat([each.detach().flatten() for each in some]) * weights for some in (sent, low, high)]
-        scale = float(flat[0].norm().clamp_min(1e-30))
+        scale = float(flat[0].norm().clamp_min(TINY))
         return Intervals(self, flat[0] / scale, weights, scale, flat[1], flat[2], inside)
 
     @abstractmethod
@@ -59,7 +61,10 @@ class Distance(ABC):
 
     @abstractmethod
     def between(self, found: Flat, target: Flat, scale: float) -> tuple[Float[Tensor, ""], Flat]:
-        """Give the distance of a gradient to a target of length 1, which was `scale` long, and its derivative."""
+        """Give the distance of a gradient to a target of length 1, which was `scale` long, and its derivative.
+
+        The derivative may take the place of the gradient.
+        """
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,10 @@ class Cosine(Distance):
 
     def between(self, found: Flat, target: Flat, scale: float) -> tuple[Float[Tensor, ""], Flat]:
         """Give 1 − c, and (c ĝ' − t) / ‖g‖, where c is the cosine, ĝ' = g / ‖g‖ and t the target."""
-        length = found.norm().clamp_min(1e-30)
+        square = torch.dot(found, found).clamp_min(TINY)  # faster than a norm
+        length = square.sqrt()
         cosine = torch.dot(found, target) / length
-        return 1 - cosine, (found * (cosine / length / length)).sub_(target, alpha=1 / float(length))
+        return 1 - cosine, found.mul_(cosine / square).sub_(target, alpha=1 / float(length))
 
     def outside(self, found: Flat, allowed: "Intervals") -> tuple[Float[Tensor, ""], Flat]:
         """Give D(αg) / 2, D as of `Squared`, where α makes the entries E that were sent as they are (or all) as long.
@@ -78,7 +84,7 @@ class Cosine(Distance):
         The derivative is α(r − g_E ⟨r, g⟩ / ‖g_E‖²) / s², with r = s² D'(αg) / 2. For points it is 1 − cos.
         """
         some = found if allowed.exact is None else found * allowed.exact
-        square = torch.dot(some, some).clamp_min(1e-30)
+        square = torch.dot(some, some).clamp_min(TINY)
         factor = allowed.told / square.sqrt()
         value, rest = allowed.misses(found * factor)
         slope = rest - some * (torch.dot(rest, found) / square)
@@ -121,8 +127,10 @@ class Comparison:
             value, derivative = self._compared(found)
             if self.weights is not None:
                 derivative = derivative.mul_(self.weights)
+            length = float(torch.dot(derivative, derivative)) ** 0.5
             parts = derivative.split([each.numel() for each in gradients])
-        return Compared(value, [part.view(each.shape) for part, each in zip(parts, gradients, strict=True)])
+        derivatives = [part.view(each.shape) for part, each in zip(parts, gradients, strict=True)]
+        return Compared(value, derivatives, length)
 
     def _compared(self, found: Flat) -> tuple[Float[Tensor, ""], Flat]:
         return self.distance.between(found, self.target, self.scale)

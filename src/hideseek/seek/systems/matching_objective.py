@@ -75,7 +75,7 @@ class Objective:
             if self.aims and not isinstance(self.view, OneGradient):  # what batch norm saw at the start
                 functional_call(self.view.network, dict(self.view.parameters), (images,))
             extra = self.misfit(seen, self.aims) if self.aims else None
-        value, slopes = self.comparison(tensors)
+        value, slopes, _ = self.comparison(tensors)
         pairs = [(each, slope) for each, slope in zip(tensors, slopes, strict=True) if each.requires_grad]
         total = distance = float(value)
         if extra is not None:
@@ -101,8 +101,8 @@ class Objective:
         with passes.watching() as kept, explained():
             loss = soft_cross_entropy(passes.network(images), labels)
         *tensors, here = torch.autograd.grad(loss, [*passes.weights, images], allow_unused=True, materialize_grads=True)
-        value, slopes = self.comparison(tensors)
-        step = STEP * passes.length / max(_length(slopes), 1e-30)
+        value, slopes, length = self.comparison(tensors)
+        step = STEP * passes.length / max(length, 1e-30)
         passes.move(slopes, step)
         with self._watched(passes.shifted) as seen, self._known(passes.shifted) as taken, passes.frozen(kept):
             loss = soft_cross_entropy(passes.shifted(images), labels)

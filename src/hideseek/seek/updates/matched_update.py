@@ -13,19 +13,17 @@ from hideseek.device import device
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.batch_norm_aims import MISFITS
 from hideseek.seek.systems.frozen_switches import KeptSwitches
-from hideseek.seek.systems.gradient_distance import Cosine, Squared
+from hideseek.seek.systems.gradient_distance import Cosine
 from hideseek.seek.systems.head_labels import HeadReader, recovered_labels
 from hideseek.seek.systems.image_starts import pixel_limits
-from hideseek.seek.systems.known_inputs import KnownInputs
 from hideseek.seek.systems.known_statistics import fix, known_statistics
-from hideseek.seek.systems.layer_peeling import Peeled, peeled
 from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.own_images import FEWEST, ImageBasis
 from hideseek.seek.systems.sharpened import sharpened
-from hideseek.seek.systems.smooth_inversion import SmoothInversion
 from hideseek.seek.systems.update_labels import counted_labels, estimated_size
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
+from hideseek.seek.updates.solved_update import SolvedUpdate
 from hideseek.seek.updates.update_comparison import comparison_with
 from hideseek.train.batch_statistics import Statistics
 from hideseek.train.gradients import parameters_of
@@ -33,9 +31,6 @@ from hideseek.train.gradients import parameters_of
 if TYPE_CHECKING:
     from hideseek.seek.updates.gradient_matching import GradientMatching
 
-PEELED = 1e-2  # of a gradient's square: what a peeled image may miss
-SOLVED = 0.1  # the same, of images that are solved for in part
-CONJUGATE = 5  # steps of matching that a conjugate gradient of each of `smooth_inversion`'s steps is worth
 Limits = tuple[Tensor, Tensor] | None
 
 
@@ -67,11 +62,12 @@ class Matcher:
 
     def match(self, chance: Randomness) -> Found:
         """Give the images."""
-        layers = self._layers()
-        if layers is not None and (at_once := self._fitting(layers.images, PEELED)) is not None:
+        solved = self._solved()
+        if solved is not None and (at_once := solved.images()) is not None:
             return at_once
         if self.attack.smooth is not None and self._is_smooth():
-            if (at_once := self._fitting(self._smoothly(layers), SOLVED)) is not None:
+            alone = not self.masked and self.shared.basis is None  # nothing else is expected of images
+            if alone and solved is not None and (at_once := solved.smooth_images(self.attack.optimiser.steps)):
                 return at_once
             self.attack = replace(
                 self.attack,
@@ -83,7 +79,7 @@ class Matcher:
         double = isinstance(self.attack.optimiser, Lbfgs)
         if double:
             self.network.double()
-        inputs = self._inputs(layers)
+        inputs = None if solved is None or not self.attack.inputs_weight else solved.inputs
         aims = known_statistics(
             self.release, self.number, self.network, self.attack.statistics, self.size, self.shared.proxies
         )
@@ -186,38 +182,10 @@ class Matcher:
         self.network.train(self.release.scheme.mode == "train")
         return not kept.choices
 
-    def _layers(self) -> Peeled | None:
-        """Solve layer by layer; linear systems are exact, or they run on and end in nothing."""
-        scheme = self.release.scheme
+    def _solved(self) -> SolvedUpdate | None:
+        """Ask what equations tell; linear systems are exact, or they run on and end in nothing."""
+        scheme, release = self.release.scheme, self.release
         if not self.attack.peel or not scheme.work.one_gradient or scheme.defences:
             return None
-        return peeled(self.network, self.gradient, self.release.shape, self._labels(), self.attack.peel)
-
-    def _smoothly(self, layers: Peeled | None) -> Tensor | None:
-        """Solve for images of which a layer's inputs are known, all of them, in a network without choices."""
-        inputs = self._inputs(layers)
-        if inputs is None or len(inputs.places) < self.size or self.masked or self.shared.basis is not None:
-            return None
-        view = OneGradient(self.network, parameters_of(self.network))
-        gradient = [self.gradient[name].to(device()) for name in view.parameters]
-        known = SmoothInversion(view, inputs, gradient, self._labels().float().to(device()), self.release.shape)
-        found = known.images(max(1, self.attack.optimiser.steps // CONJUGATE))
-        limits = pixel_limits(self.release.normalisation, self.release.shape)
-        return found if limits is None else found.clamp(*(each.to(found) for each in limits))
-
-    def _fitting(self, image: Tensor | None, most: float) -> Found | None:
-        """Keep images that have the gradient that was shared, but for a part."""
-        if image is None or not bool(image.isfinite().all()):
-            return None
-        view, labels = OneGradient(self.network, parameters_of(self.network)), self._labels().to(device())
-        wanted = [self.gradient[name].to(device()) for name in view.parameters]
-        found = view.tensors(image.float().to(device()), labels)
-        distance = float(Squared().to(wanted)(found).value)
-        return Found(image.float(), labels, distance, distance) if distance < most else None
-
-    def _inputs(self, layers: Peeled | None) -> KnownInputs | None:
-        """Give what is known of the inputs of the layer nearest to the images."""
-        if layers is None or not layers.inputs or not self.attack.inputs_weight:
-            return None
-        name, values = list(layers.inputs.items())[-1]
-        return KnownInputs.of(self.network, name, values, layers.certain, self.release.shape)
+        labels, limits = self._labels().to(device()), pixel_limits(release.normalisation, release.shape)
+        return SolvedUpdate(self.network, self.gradient, labels, release.shape, limits, self.attack.peel)
