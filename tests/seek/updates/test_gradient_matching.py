@@ -17,7 +17,8 @@ from hideseek.models import build
 from hideseek.records import Reason, Refusal, Samples, Task
 from hideseek.records.defence import Defence
 from hideseek.records.update_release import UpdateRelease
-from hideseek.seek import ATTACKS, refusal, run
+from hideseek.score.judge import judge
+from hideseek.seek import ATTACKS, VARIANTS, refusal, run
 from hideseek.seek.systems.batch_norm_aims import MISFITS
 from hideseek.seek.systems.gradient_distance import Squared
 from hideseek.seek.systems.image_starts import Start
@@ -111,6 +112,32 @@ def test_what_batch_norm_saw_is_aimed_at(how: Any, sends: Any, aim: Any, faces: 
         network = release.models[0].network().train()
         missed.append(float(MISFITS[aim](batch_statistics(network, claim.images), release.statistics[0])))
     assert missed[1] < 0.5 * missed[0]
+
+
+def test_low_resolution_as_printed_points_to_images() -> None:
+    """A quarter of 32 pixels, as Yue et al. (2023) have it: too coarse to recover an image, enough to pick it."""
+    faces = normalise(load("faces", size=32), "channel")
+    places = torch.arange(0, 160, 8)
+    own = faces.take(torch.tensor([place for place in range(160) if place % 8]))
+    release, secret = ShareUpdates("lenet", mode="eval").hide(faces.take(places), None, seeded(1))
+    evidence = run(VARIANTS["rog"], replace(release, own=own), seeded(2))
+    (score,) = judge(evidence, secret, seeded(3), ["re-identified"]).scores
+    assert score.beats_at(0.005)
+
+
+def test_a_batch_behind_a_smooth_network_is_solved_for() -> None:
+    """Four photographs behind LeNet: its third convolution's inputs follow from the head, and images from these."""
+    photos = normalise(load("photos", size=32), "channel").take(torch.tensor([50, 1000, 2000, 3000]))
+    release, secret = ShareUpdates("lenet", batch=4, mode="eval").hide(photos, None, seeded(1))
+    release = secret.reveal(release, ["labels"])
+    usual = GradientMatching(labels="known", optimiser=Adam(100, rate=0.6, relax=0.3))
+
+    def missed(attack: GradientMatching) -> float:
+        claim: Any = run(attack, release, seeded(2)).claims[0]
+        alike = torch.stack([correlation(each.expand_as(photos.pixels()), photos.pixels()) for each in claim.images])
+        return 1 - float(alike.max(1).values.mean())
+
+    assert missed(usual) < 0.5 * missed(replace(usual, peel=0))  # beside descent without equations
 
 
 def test_masked_encodings_are_sought_by_their_absolute_values(faces: Samples) -> None:
