@@ -27,7 +27,7 @@ COSTS = """Trained with each gradient of a batch of 128 defended: the paper ResN
 here a small ResNet on 10,000 images for five: what is lost can be compared, accuracies cannot.
 """
 FOUND = """Which defence stands when the attacker knows it?
-- Pruning slows an attacker down, and costs accuracy. Ours picks more images than the published one up to p = 0.99; at
+- Pruning slows an attacker down, and costs accuracy. Ours picks more images than the published one up to p = 0.95; at
   0.999 neither picks many of a batch of 16. Single digits are all picked at p = 0.999, and seven of ten at 0.9999.
 - MixUp does not stand against who keeps five epochs and knows the mix: the images themselves are sought in all updates
   at once. Behind ConvNet far more of them are picked than from undefended gradients of one epoch, with pruning too;
@@ -37,7 +37,7 @@ FOUND = """Which defence stands when the attacker knows it?
   over, and with nothing known but the updates they recover two in five images of CIFAR-10 (*decoding*,
   *instahide-figure5*).
 - LPIPS is a poor judge of such guesses: the mean image has a better one than many that point to their image in a
-  gallery.
+  gallery. Orders of defences are therefore compared by both.
 """
 DECODED = """InstaHide's own Figure 5 has gradient matching fail on a row of InstaHide, k = 4, where one of Mixup comes
 back. *instahide-figure5*: LeNet, single rows; *decoding*: batches of 16. decode-known has indices and weights,

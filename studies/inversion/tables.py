@@ -52,16 +52,25 @@ def _row(ledger: Ledger, model: str, batch: int, attacker: Attacker, name: str) 
 
 
 def orders(ledger: Ledger, model: str, batch: int, attacker: Attacker) -> str:
-    """Compare the order of defences with the paper's, by rank correlation, and say which of them leak least."""
+    """Compare the order of defences with the paper's, by rank correlation: by LPIPS, and by how many are picked."""
     said = []
     for way in WAYS:
-        found = {name: ledger.results(cell(way, model, batch, attacker, name)) for name in COLUMNS}
-        known = {name: each["lpips"] for name, each in found.items() if each is not None}
-        if len(known) >= FEWEST:
-            paper = [COLUMNS[name].lpips[attacker, batch][0] for name in known]
-            rank = spearmanr(paper, list(known.values())).statistic
-            said.append(f"{way} attack: rank correlation with the paper's order {rank:.2f} over {len(known)} columns")
-    return "; ".join(said) + ".\n" if said else ""
+        cells = {name: ledger.results(cell(way, model, batch, attacker, name)) for name in COLUMNS}
+        found = {name: each for name, each in cells.items() if each is not None}
+        picked = {name: -each["re-identified"] for name, each in found.items() if "re-identified" in each}
+        ranks = {
+            "LPIPS": _rank(attacker, batch, {name: each["lpips"] for name, each in found.items()}),
+            "re-identified": _rank(attacker, batch, picked),
+        }
+        said += [f"{way} attack, by {what}: {rank}" for what, rank in ranks.items() if rank]
+    return f"Rank correlation with the paper's order of defences: {'; '.join(said)}.\n" if said else ""
+
+
+def _rank(attacker: Attacker, batch: int, known: dict[str, float]) -> str:
+    if len(known) < FEWEST:
+        return ""
+    paper = [COLUMNS[name].lpips[attacker, batch][0] for name in known]
+    return f"{spearmanr(paper, list(known.values())).statistic:.2f} over {len(known)} columns"
 
 
 def accuracies(ledger: Ledger) -> str:
