@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hideseek.seek.signals.whitening import Whitening
+from hideseek.seek.systems.conjugate_gradients import descended
 from hideseek.seek.systems.image_spectrum import ImageSpectrum
 from hideseek.seek.systems.known_inputs import KnownInputs
 from hideseek.seek.systems.update_views import OneGradient
@@ -110,13 +111,10 @@ def _step(missed: Missed, at: Spectra, waves: Waves, conjugate: int) -> Spectra:
 
     down = -transposed(rest.detach())
     ridge = RIDGE * float((down * curved(down)).sum() / down.square().sum().clamp_min(TINY))
-    left = down - ridge * at
-    found, direction, energy = torch.zeros_like(at), left.clone(), left.square().sum()
-    for _ in range(conjugate):
-        image = curved(direction) + ridge * direction
-        step = energy / (direction * image).sum().clamp_min(TINY)
-        found = found + step * direction
-        left = left - step * image
-        before, energy = energy, left.square().sum()
-        direction = left + energy / before.clamp_min(TINY) * direction
-    return found
+
+    def product(column: Float[Tensor, "unknowns 1"]) -> Float[Tensor, "unknowns 1"]:
+        return curved(column.view_as(at)).reshape(-1, 1) + ridge * column
+
+    left = (down - ridge * at).reshape(-1, 1)
+    found = descended(product, torch.ones_like(left), left, torch.zeros_like(left), conjugate)
+    return found.view_as(at)
