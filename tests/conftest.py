@@ -15,7 +15,8 @@ from dataclasses import replace
 import pytest
 
 EPOCHS = 4  # of a training in an audit
-LONGEST = ("test_readme.py", "test_effects.py", "test_audit.py", "test_proofs.py")  # modules, the longest first
+LONGEST = ("test_readme.py", "test_processes.py", "test_effects.py", "test_audit.py", "test_proofs.py")
+"""Modules, the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from hideseek.cli import main
-from hideseek.cli.schemes import schemes
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, SingularizedMixup
+from hideseek.hide.named import schemes
 from hideseek.report import sentences
 from hideseek.report.result_files import read_result
 from hideseek.seek import ATTACKS

@@ -16,11 +16,11 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import attacks_on, question_of
 from hideseek.cli.audit_tables import show_plan, show_result
-from hideseek.cli.schemes import schemes
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, RecipeEncoder
+from hideseek.hide.named import schemes
 from hideseek.records import EncodedRelease, MixingEncoder
 
 
@@ -29,6 +29,11 @@ def run(arguments: Sequence[str]) -> None:
     names, *rest = [*arguments] or ["--help"]
     if names in ("-h", "--help"):
         say(*_overview().split("\n"))
+        return
+    if names.partition("=")[0] == "--recorded":
+        from hideseek.cli import audit_recorded
+
+        audit_recorded.run(arguments)
         return
     if names == "updates":
         from hideseek.cli import audit_updates
@@ -114,7 +119,8 @@ def _hint(output: Output) -> Iterator[None]:
 def _overview() -> str:
     return (
         "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n"
-        "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n\n"
+        "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n"
+        "       hideseek audit --recorded DIR --out DIR …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"
         f"Attacks: {', '.join(attacks_on(EncodedRelease))}.\n\n"

@@ -31,7 +31,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Rel
     Which images are sampled or held out is no secret, and must be the same when an audit goes on, and in audits to be
     compared: it is drawn from the content of the set, like public patches, and from the seed where there is one.
     """
-    attacks, budget = _attacks(asked.attacking.attacks, kind), seconds(asked.attacking.budget)
+    attacks, budget = attacks_named(asked.attacking.attacks, kind), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
     chosen = {name: asked.shared.of(scheme) for name, scheme in chosen.items()}  # type: ignore[arg-type]
@@ -72,7 +72,8 @@ def attacks_on(kind: type[Release]) -> list[str]:
     return [name for name, attack in ATTACKS.items() if issubclass(kind, attack.sees)]
 
 
-def _attacks(text: str, kind: type[Release]) -> dict[str, Attack[Any]]:
+def attacks_named(text: str, kind: type[Release]) -> dict[str, Attack[Any]]:
+    """Give the attacks on a kind of release that were named, with commas between; or all."""
     apply, known = attacks_on(kind), {**ATTACKS, **VARIANTS}
     names = apply if text == "all" else [name.strip() for name in text.split(",")]
     for name in names:

@@ -15,13 +15,13 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Output, Several
 from hideseek.cli.audit_question import attacks_on, question_of
 from hideseek.cli.audit_states import epochs_of, over_epochs
-from hideseek.cli.defences import Chain, chains
 from hideseek.cli.shared_models import Model, models_of
 from hideseek.cli.update_options import AuditUpdates, Client, UpdateImages
 from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS
 from hideseek.hide.updates import DEFENCES, ShareUpdates
+from hideseek.hide.updates.chains import Chain, chains
 from hideseek.models import MODELS, build
 from hideseek.records import Samples
 from hideseek.records.result import NoAccuracyKind

@@ -9,13 +9,13 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.challenge_options import Attack, Make, Score
 from hideseek.cli.images import public_images, training_images
 from hideseek.cli.mistakes import BadArguments
-from hideseek.cli.schemes import schemes
 from hideseek.cli.seek import attack_chance, evidence_of
 from hideseek.cli.terminal import Column, say, table
 from hideseek.data import normalise
 from hideseek.data.public import known_public
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
+from hideseek.hide.named import schemes
 from hideseek.records import EncodedRelease
 from hideseek.report.sentences import counted, duration
 from hideseek.seek import ATTACKS, VARIANTS

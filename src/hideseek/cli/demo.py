@@ -14,13 +14,13 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.audit import perform
 from hideseek.cli.audit_options import Accuracies, Attacking, Audit, Images, Output, Several
 from hideseek.cli.audit_question import question_of
-from hideseek.cli.schemes import schemes
 from hideseek.cli.terminal import say
 from hideseek.data import load, normalise
 from hideseek.files import must_be_new, new_file
 from hideseek.hide import ENCODERS, Augmented, Geometry, InstaHide, RecipeEncoder
 from hideseek.hide.mixing.blend import blender
 from hideseek.hide.mixing.recipe import Recipe
+from hideseek.hide.named import schemes
 from hideseek.records import Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report import Row, contact_sheet

@@ -12,7 +12,6 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
-from hideseek.cli.schemes import schemes
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load
@@ -22,6 +21,7 @@ from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
+from hideseek.hide.named import schemes
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
 from hideseek.records import MixingEncoder, Samples
 from hideseek.report import sentences

@@ -9,7 +9,7 @@ from hideseek.errors import BadInput
 CODES = {
     0: "done",
     1: "not done: what was named, the machine or the files do not allow it",
-    2: "not understood: the command line is wrong",
+    2: "not understood: the command line is wrong; of federate check: a promise that does not hold",
     3: "an error in hideseek itself, to be reported",
     130: "stopped",
 }

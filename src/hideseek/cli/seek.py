@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
+import torch
 import tyro
 
 from hideseek.chance import Randomness, secure, seeded
@@ -18,7 +19,9 @@ from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new, new_file, new_folder, own_folder
 from hideseek.hide.files.release_files import read_release, release_digest, with_public
-from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Refused
+from hideseek.hide.updates.update_files import holds_updates, read_updates
+from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Refused, Release, Samples
+from hideseek.records.update_release import UpdateRelease
 from hideseek.report.evidence_sheet import evidence_sheet
 from hideseek.report.sentences import cost, parameter
 from hideseek.seek import ATTACKS, VARIANTS, describe, settings
@@ -63,7 +66,7 @@ class SeekOptions:
     """What is attacked, what the attacker has besides, and where evidence is written."""
 
     release: Path
-    """The folder that `hideseek hide` wrote."""
+    """The folder that `hideseek hide` wrote, or updates of a model that a federation recorded."""
     out: Path
     """The folder to write the evidence to; of several attacks, a subfolder for each."""
     public: str | None = None
@@ -159,8 +162,10 @@ def _note(path: Path, said: Mapping[str, str]) -> None:
         file.write(json.dumps(said, ensure_ascii=False).encode())
 
 
-def _seen(asked: SeekOptions) -> EncodedRelease:
-    """Read a release, and put beside it what the attacker has."""
+def _seen(asked: SeekOptions) -> EncodedRelease | UpdateRelease:
+    """Read a release of either kind, and put beside it what the attacker has."""
+    if holds_updates(asked.release):
+        return _updates_seen(asked)
     release = read_release(asked.release)
     if asked.public is not None:
         public = public_images(asked.public, release.encoded, size=asked.size, features=None)
@@ -172,7 +177,21 @@ def _seen(asked: SeekOptions) -> EncodedRelease:
     return release
 
 
-def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path, asked: SeekOptions) -> None:
+def _updates_seen(asked: SeekOptions) -> UpdateRelease:
+    """Read updates of a model; nothing public is mixed into them by name."""
+    release = read_updates(asked.release)
+    if asked.public is not None:
+        raise BadInput(
+            f"{asked.release} holds updates of a model, and public images are not looked for: leave them out."
+        )
+    if asked.own is None:
+        return release
+    like = Samples(torch.zeros(1, *release.shape), torch.zeros(1, 0), normalisation=release.normalisation)
+    own = public_images(asked.own, like, size=asked.size or release.shape[1:], features=None)
+    return dataclasses.replace(release, own=own)
+
+
+def _seek(name: str, attack: Attack[Any], release: Release, folder: Path, asked: SeekOptions) -> None:
     """Run one attack and write its evidence; say what it took."""
     digest = release_digest(asked.release)
     evidence = evidence_of(attack, release, attack_chance(asked.seed))
@@ -187,10 +206,11 @@ def _seek(name: str, attack: Attack[Any], release: EncodedRelease, folder: Path,
     for remark, value in evidence.remarks.items():
         if isinstance(value, int | float):
             say(f"  {remark}: {parameter(value)}")
-    say(f"Judge it:  hideseek score {folder} --secret FILE")
+    if isinstance(release, EncodedRelease):
+        say(f"Judge it:  hideseek score {folder} --secret FILE")
 
 
-def evidence_of(attack: Attack[Any], release: EncodedRelease, chance: Randomness) -> Evidence:
+def evidence_of(attack: Attack[Any], release: Release, chance: Randomness) -> Evidence:
     """Run an attack; where it refuses, say by which option that can be helped."""
     try:
         return attack_release(attack, release, chance)

@@ -19,6 +19,8 @@ class Defence(ABC):
     defences: ClassVar[dict[str, type[Defence]]] = {}
     """Every defence by its name."""
     mechanism: ClassVar[str]
+    harder: ClassVar[dict[str, int]] = {}
+    """Parameters that hide more the larger (1) or the smaller (−1) they are."""
 
     def __init_subclass__(cls, mechanism: str = "") -> None:
         """Take note of a defence that has a name, which no other may have."""
@@ -38,6 +40,10 @@ class Defence(ABC):
         By default as afterwards, as if nothing had been done.
         """
         return after
+
+    def evident(self, update: dict[str, Tensor]) -> bool:
+        """Tell whether an update can have come out of this defence; by default nothing speaks against it."""
+        return True
 
     def known(self, rounds: int) -> tuple[Known, ...]:
         """Say what is known of this setting, with citations."""

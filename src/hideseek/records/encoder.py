@@ -97,6 +97,8 @@ class Encoder(ABC):
     mechanisms: ClassVar[dict[str, type[Encoder]]] = {}
     """Every mechanism by its name."""
     mechanism: ClassVar[str]
+    harder: ClassVar[dict[str, int]] = {}
+    """Parameters that hide more the larger (1) or the smaller (−1) they are."""
 
     def __init_subclass__(cls, mechanism: str = "") -> None:
         """Take note of a mechanism that has a name, which no other may have."""

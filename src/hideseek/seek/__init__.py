@@ -48,6 +48,7 @@ from hideseek.seek.updates.tuned_matching import TunedMatching
 AS_PRINTED = GradientMatching(
     Cosine(),
     Prior(),
+    prior_growth=0.0,
     smooth=None,
     peel=0,
     statistics="none",

@@ -55,13 +55,19 @@ def local_steps(
     *,
     differentiable: bool = False,
     order: Callable[[int], Tensor] | None = None,
+    proximal: float = 0.0,
 ) -> dict[str, Tensor]:
-    """Give the parameters after `epochs` passes over the images by plain SGD, in batches, in an order or in theirs."""
+    """Give the parameters after `epochs` passes over the images by plain SGD, in batches, in an order or in theirs.
+
+    `proximal` is the μ of FedProx (Li et al. 2020): the loss has μ/2 ‖w − w₀‖² on top, with w₀ the first parameters.
+    """
     current = dict(parameters)
     for _ in range(epochs):
         places = torch.arange(len(images)) if order is None else order(len(images))
         for some in places.split(batch):
             found = gradient(network, current, images[some], labels[some], differentiable=differentiable)
+            if proximal:
+                found = {name: each + proximal * (current[name] - parameters[name]) for name, each in found.items()}
             current = {name: each - rate * found[name] for name, each in current.items()}
             if not differentiable:
                 current = {name: each.detach().requires_grad_() for name, each in current.items()}

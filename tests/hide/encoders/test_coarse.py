@@ -9,12 +9,12 @@ import torch
 
 import toys
 from hideseek.chance import seeded
-from hideseek.cli.schemes import schemes
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, Augmented, Coarse, InstaHide, Laplace, Mixup, RecipeEncoder, SingularizedMixup
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.mixing.precision import Precision
+from hideseek.hide.named import schemes
 from hideseek.records import LabelKind, Reason, RowType
 from hideseek.seek import ATTACKS, refusal, run
 from hideseek.seek.rows.byte_decoding import ByteDecoding

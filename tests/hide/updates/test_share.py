@@ -93,12 +93,19 @@ def test_schemes_are_json_and_back() -> None:
         ({"batch": 0}, "batch must be 1 or more"),
         ({"rate": 0.0}, "rate, the learning rate"),
         ({"local_steps": 2}, "sends weights"),
-        ({"encoding": InstaHide(k=4, k_private=2)}, "without public images"),
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, object], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         ShareUpdates(**settings)  # type: ignore[arg-type]
+
+
+def test_public_images_are_mixed_by_clients_and_not_audited(images: Samples) -> None:
+    scheme = ShareUpdates("lenet", batch=4, encoding=InstaHide(k=4, k_private=2))
+    with pytest.raises(BadInput, match="without public images"):
+        scheme.hide(images, images, seeded(1))
+    rows, sources, weights = next(scheme.batches(images, seeded(1), images))
+    assert sources.shape == weights.shape == (len(rows), 2)
 
 
 def test_images_without_labels(images: Samples) -> None:

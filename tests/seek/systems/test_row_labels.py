@@ -4,8 +4,8 @@ import torch
 from hideseek.chance import seeded
 from hideseek.hide import Mixup
 from hideseek.hide.updates import ShareUpdates
-from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.row_labels import row_labels, same_order
+from hideseek.train.first_dense import FirstDense, first_dense
 from toys import images
 
 

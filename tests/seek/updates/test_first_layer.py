@@ -16,7 +16,7 @@ from hideseek.records.shared_model import SharedModel
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.seek import ATTACKS, refusal, run
-from hideseek.seek.systems.first_dense import FirstDense, first_dense
+from hideseek.train.first_dense import FirstDense, first_dense
 
 ATTACK = ATTACKS["first-layer"]
 

@@ -188,17 +188,27 @@ def test_less_work_means_fewer_steps_then_restarts_then_updates() -> None:
     half = attack.within(whole / 2, task)
     assert (half.optimiser.steps, half.restarts, half.updates) == (attack.optimiser.steps // 2, 4, None)
     least = attack.within(0.0, task)
-    assert (least.optimiser.steps, least.restarts, least.updates) == (150, 1, 12)
+    assert (least.optimiser.steps, least.restarts, least.updates) == (200, 1, 12)
     assert ATTACKS["gradient-matching-known"].needs == ("labels", "statistics")
 
 
 def test_train_mode_has_settings_of_its_own_where_there_is_batch_norm() -> None:
-    usual = GradientMatching()
+    usual, resnet = GradientMatching(), build("small-resnet", (1, 8, 8), 2)
     assert usual.train_mode is not None
-    fitted = usual.for_mode(build("small-resnet", (1, 8, 8), 2), "train")
+    fitted = usual.for_batch(resnet, "train", 4)
     assert fitted.prior == usual.train_mode.prior
     assert isinstance(fitted.optimiser, Adam)
     assert fitted.optimiser == replace(fitted.optimiser, steps=usual.optimiser.steps, rate=usual.train_mode.rate)
-    assert fitted.for_mode(build("small-resnet", (1, 8, 8), 2), "train") == fitted
-    assert usual.for_mode(build("small-resnet", (1, 8, 8), 2), "eval") == usual
-    assert usual.for_mode(build("lenet", (1, 8, 8), 2), "train") == usual
+    assert fitted.for_batch(resnet, "train", 32) == fitted
+    for other in (usual.for_batch(resnet, "eval", 1), usual.for_batch(build("lenet", (1, 8, 8), 2), "train", 1)):
+        assert (other.prior, other.optimiser) == (usual.prior, usual.optimiser)
+
+
+def test_the_prior_weighs_more_for_larger_batches_but_not_in_papers() -> None:
+    usual, network = GradientMatching(prior=Prior(0.03, 0.01)), build("lenet", (1, 8, 8), 2)
+    grown = usual.for_batch(network, "eval", 32).prior
+    assert grown.total_variation == pytest.approx(0.03 * 8**0.75)
+    assert grown.squares == pytest.approx(0.01 * 8**0.75)
+    printed = VARIANTS["huang2021-strongest"]
+    assert isinstance(printed, GradientMatching)
+    assert printed.for_batch(network, "eval", 32).prior == printed.prior

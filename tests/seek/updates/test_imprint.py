@@ -14,6 +14,7 @@ from hideseek.errors import BadInput
 from hideseek.hide.updates import GradientPruning, ShareUpdates, from_states
 from hideseek.models import build
 from hideseek.models.imprint import Imprinted, imprinted
+from hideseek.models.imprint_bins import imprint_order, of_bytes
 from hideseek.records import Reason, Samples
 from hideseek.records.claims import Reconstruction
 from hideseek.records.samples import Normalisation
@@ -22,8 +23,7 @@ from hideseek.records.update_encoder import LocalWork
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.seek import ATTACKS, refusal, run
-from hideseek.seek.systems.first_dense import first_dense
-from hideseek.seek.systems.imprint_bins import imprint_order, of_bytes
+from hideseek.train.first_dense import first_dense
 
 SHAPE = (1, 8, 8)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -103,6 +104,8 @@ class InstaHide(MaskedEncoder, mechanism="instahide"):
     Algorithm 2 (inside: all k private) and §3.2 (cross: 2 private, k − 2 public, only the private labels mixed, so
     their mass is under 1). σ is independent for every row, channel and pixel (Definition 3.1) and used once.
     """
+
+    harder: ClassVar = {"k": 1, "largest": -1, "private_share": -1}
 
     k: int = 4
     """How many images are mixed into a row."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 
@@ -25,6 +26,8 @@ class Laplace(RecipeEncoder, mechanism="laplace"):
     A Laplace variable of scale b has E|e| = b, so b = α · E‖x‖₁ / d. It is estimated from the private images unless it
     is given, and is then public as part of the scheme. Labels stay as they are: noise does not hide them.
     """
+
+    harder: ClassVar = {"scale": 1}
 
     alpha: float = 0.5
     """The size of the perturbation."""

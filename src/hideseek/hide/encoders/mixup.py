@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -22,6 +23,8 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     Algorithm 1 of InstaHide, for any k; with fewer than k private images the others are public and carry no label
     (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
     """
+
+    harder: ClassVar = {"k": 1, "largest": -1}
 
     k: int = 2
     """How many images are mixed into a row."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 
@@ -108,6 +109,8 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
     Deviation: π has no fixed point; a uniform permutation leaves about one image its own partner, released unmixed.
     Beware: as every e_i has the same length, ‖x̃ − w_1 x − w_2 x′‖ = w_2 r confirms a guessed pair of images.
     """
+
+    harder: ClassVar = {"tau": -1, "radius": 1}
 
     alpha: float = 0.65
     """The largest weight that one image may have."""

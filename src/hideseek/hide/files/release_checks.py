@@ -105,19 +105,32 @@ def checked_shard(
     path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]], row_bytes: int
 ) -> dict[str, torch.Tensor]:
     """Read one shard and check it; the bytes that are hashed are the bytes that are used."""
-    damaged = BadInput(f"{path} is damaged: get the release again from where it came.")
     try:
         content = read_bytes(path, shard["rows"] * row_bytes + HEADER)
-        if blake3(content).hexdigest() != shard["blake3"]:
-            raise damaged
+    except OSError:
+        raise _damaged(path) from None
+    if blake3(content).hexdigest() != shard["blake3"]:
+        raise _damaged(path)
+    return checked_content(content, path, shard, wanted)
+
+
+def _damaged(path: Path | str) -> BadInput:
+    return BadInput(f"{path} is damaged: get the release again from where it came.")
+
+
+def checked_content(
+    content: bytes, path: Path | str, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+) -> dict[str, torch.Tensor]:
+    """Check what is in the bytes of one shard, wherever they come from; their checksum is the caller's to check."""
+    try:
         tensors = load(content)
-    except (OSError, SafetensorError):
-        raise damaged from None
+    except SafetensorError:
+        raise _damaged(path) from None
     shapes = {name: (shard["rows"], *shape) for name, (_, shape) in wanted.items()}
     if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != shapes:
         raise BadInput(f"{path} does not hold images and labels of the shapes that release.json states.")
     for name, tensor in tensors.items():
-        if tensor.dtype != wanted[name][0] or (tensor.is_floating_point() and not tensor.isfinite().all()):
+        if tensor.dtype != wanted[name][0] or not all_finite(tensor):
             raise BadInput(
                 f"{path} holds numbers that are not finite, or of another type than stated: do not use this release."
             )
@@ -125,6 +138,13 @@ def checked_shard(
     if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
         raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")
     return tensors
+
+
+def all_finite(tensor: torch.Tensor) -> bool:
+    """Tell whether all numbers are finite; a sum that is finite says so at once, one that is too large does not."""
+    if not tensor.is_floating_point():
+        return True
+    return bool(tensor.sum(dtype=torch.float32).isfinite()) or bool(tensor.isfinite().all())
 
 
 def check_given(path: Path, tensors: dict[str, torch.Tensor], images: int) -> None:

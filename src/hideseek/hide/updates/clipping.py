@@ -3,6 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from hideseek.records.encoder import Known
 
 DELTA = 1e-5
 ROUNDING = 1e-5  # of a clipped norm in float32
+SURE = 6.0  # deviations of the norm of noise
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class GradientNoise(Defence, mechanism="gradient-noise"):
     once a round. Clipping every example, as DP-SGD does, protects single images with less noise, but is no function of
     the update alone; `hideseek learn` has it.
     """
+
+    harder: ClassVar = {"noise": 1}
 
     clip: float = 1.0
     """The largest norm of an update."""
@@ -44,6 +48,16 @@ class GradientNoise(Defence, mechanism="gradient-noise"):
             name: tensor * factor + (chance.normals(tensor.numel()).view(tensor.shape) * scale if scale else 0.0)
             for name, tensor in update.items()
         }
+
+    def evident(self, update: dict[str, Tensor]) -> bool:
+        """Compare the norm with that of the noise: ‖g + n‖² is σ² d (1 ± √(2/d)) and what g adds, at most clip²."""
+        square = float(sum(tensor.double().square().sum() for tensor in update.values()))
+        entries = sum(tensor.numel() for tensor in update.values())
+        noise = (self.noise * self.clip) ** 2 * entries
+        least = noise * (1 - SURE * math.sqrt(2 / max(1, entries)))
+        cross = 2 * SURE * self.noise * self.clip**2
+        most = noise * (1 + SURE * math.sqrt(2 / max(1, entries))) + cross + self.clip**2 * (1 + ROUNDING)
+        return least <= square <= most
 
     def before(self, after: AllowedUpdate) -> AllowedUpdate:
         """Tell the noise, and whether the norm was clipped, so that the scale is not known.

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -21,6 +22,8 @@ class GradientPruning(Defence, mechanism="gradient-pruning"):
     least one entry stays, so that a bias of ten entries is not lost at p = 0.99 only because of rounding.
     """
 
+    harder: ClassVar = {"p": 1}
+
     p: float = 0.9
     """The share of entries that are not sent."""
 
@@ -32,9 +35,16 @@ class GradientPruning(Defence, mechanism="gradient-pruning"):
         """Keep the largest entries."""
         return {name: self._pruned(tensor) for name, tensor in update.items()}
 
+    def evident(self, update: dict[str, Tensor]) -> bool:
+        """Count the entries that are 0 in every tensor."""
+        return all(int((tensor == 0).sum()) >= self._dropped(tensor.numel()) for tensor in update.values())
+
+    def _dropped(self, entries: int) -> int:
+        return min(math.floor(self.p * entries), max(0, entries - 1))
+
     def _pruned(self, tensor: Tensor) -> Tensor:
         flat = tensor.flatten()
-        dropped = min(math.floor(self.p * len(flat)), max(0, len(flat) - 1))
+        dropped = self._dropped(len(flat))
         places = flat.abs().argsort(stable=True)[:dropped]
         return flat.index_fill(0, places, 0.0).view(tensor.shape)
 

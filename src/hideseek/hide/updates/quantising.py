@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 
 MOST_BITS = 16
+ROUNDING = 1e-4  # of a level, as float32 has it
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class Sign(Defence, mechanism="sign"):
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Keep signs."""
         return {name: tensor.sign() * tensor.abs().mean() for name, tensor in update.items()}
+
+    def evident(self, update: dict[str, Tensor]) -> bool:
+        """Tell whether all entries of a tensor are of one size, or nothing."""
+        sizes = [tensor.abs()[tensor != 0] for tensor in update.values()]
+        return all(float(size.max() - size.min()) <= ROUNDING * float(size.max()) for size in sizes if size.numel())
 
     def before(self, after: AllowedUpdate) -> AllowedUpdate:
         """Tell a half-line by the sign of an entry, without zero; zeros stay zeros. Sizes are not told."""
@@ -41,6 +48,8 @@ class Quantised(Defence, mechanism="quantised"):
     Levels are multiples of max |g| / (2^(bits − 1) − 1) of the tensor; with two bits these are −, 0 and +.
     """
 
+    harder: ClassVar = {"bits": -1}
+
     bits: int = 8
     """Of an entry."""
 
@@ -51,6 +60,16 @@ class Quantised(Defence, mechanism="quantised"):
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Round by chance."""
         return {name: self._rounded(tensor, chance) for name, tensor in update.items()}
+
+    def evident(self, update: dict[str, Tensor]) -> bool:
+        """Tell whether all entries are multiples of a step, which the largest of them tells."""
+        for tensor in update.values():
+            levels = 2 ** (self.bits - 1) - 1
+            if float(largest := tensor.abs().max()):
+                steps = tensor.double() * (levels / largest.double())
+                if float((steps - steps.round()).abs().max()) > ROUNDING * levels:
+                    return False
+        return True
 
     def before(self, after: AllowedUpdate) -> AllowedUpdate:
         """Tell the cell of an entry: it was less than a step from what was sent, and likelier the nearer.
@@ -69,4 +88,4 @@ class Quantised(Defence, mechanism="quantised"):
         if float(step) == 0:
             return tensor
         dither = chance.uniforms(tensor.numel()).view(tensor.shape)
-        return torch.floor(tensor / step + dither).mul(step)
+        return torch.floor(tensor / step + dither).to(tensor.dtype).mul(step)  # dither is of float64

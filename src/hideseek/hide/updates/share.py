@@ -77,8 +77,6 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             raise BadInput(f"rate, the learning rate of local steps, must be above 0 and finite, not {self.rate}.")
         if self.sends == "gradient" and not self.work.one_gradient:
             raise BadInput("a client that takes several local steps sends weights, not a gradient: set sends=weights.")
-        if self.encoding is not None and self.encoding.mixes_public:
-            raise BadInput("clients mix their own images alone here: choose a scheme without public images.")
 
     @property
     def work(self) -> LocalWork:
@@ -88,7 +86,13 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     def hide(
         self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
     ) -> tuple[UpdateRelease, UpdateSecret]:
-        """Share every private image once a round."""
+        """Share every private image once a round.
+
+        Deviation: attacks on updates know no public images yet, so that schemes that mix them are refused here; a
+        client of a federation may mix them (`batches`).
+        """
+        if self.encoding is not None and self.encoding.mixes_public:
+            raise BadInput("clients mix their own images alone here: choose a scheme without public images.")
         scheme = self.with_estimates(private, public, chance)
         model = scheme.start
         assert model is not None  # noqa: S101 (filled in above)
@@ -117,22 +121,25 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
         truth = pad(sources, padding_value=-1), pad(weights), torch.tensor(round_of)
         return release, UpdateSecret(private, *truth, masked, again)
 
-    def batches(self, private: Samples, chance: Randomness) -> Iterator[tuple[Samples, Tensor, Tensor]]:
+    def batches(
+        self, private: Samples, chance: Randomness, public: Samples | None = None
+    ) -> Iterator[tuple[Samples, Tensor, Tensor]]:
         """Give the rows of each update of one round, the private images in them, and their weights."""
         if self.encoding is None:
             order = chance.permutation(len(private))
             rows, sources, weights = private.take(order), order[:, None], torch.ones(len(private), 1)
         else:
-            encoded, secret = self.encoding.hide(private, None, chance)
-            rows, sources, weights = encoded.encoded, secret.sources, secret.weights
+            encoded, secret = self.encoding.hide(private, public, chance)
+            rows, sources = encoded.encoded, secret.sources
+            weights = secret.weights[:, : sources.shape[1]]
         for start in range(0, len(rows), self.work.images):
             some = slice(start, start + self.work.images)
             yield rows.take(some), sources[some], weights[some]
 
     def update(
-        self, model: SharedModel, rows: Samples, chance: Randomness
+        self, model: SharedModel, rows: Samples, chance: Randomness, *, proximal: float = 0.0
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Compute what is sent for some rows."""
+        """Compute what is sent for some rows; `proximal` keeps local steps near the model (FedProx)."""
         network = model.network().train(self.mode == "train")
         before, images = parameters_of(network), rows.pixels()
         with torch_seed(int.from_bytes(chance.bytes(6), "little")):  # of dropout
@@ -141,7 +148,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             else:
                 after = local_steps(
                     network, before, images, rows.labels, self.batch, self.local_epochs, self.rate,
-                    order=chance.permutation if self.local_epochs > 1 else None,
+                    order=chance.permutation if self.local_epochs > 1 else None, proximal=proximal,
                 )  # fmt: skip
                 update = {name: (before[name] - after[name]).detach() for name in before}
         for defence in self.defences:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hideseek.errors import BadInput
-from hideseek.hide.files.release_checks import constants
+from hideseek.hide.files.release_checks import all_finite, constants
 from hideseek.records import Samples
 from hideseek.records.update_release import UpdateRelease
 
@@ -64,7 +64,7 @@ def check_update(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], wher
                 f"{where}: {name} is of {tuple(tensor.shape)}, and the model's is of {tuple(wanted[name].shape)}: name"
                 " the architecture that it was made with."
             )
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+        if not all_finite(tensor):
             raise BadInput(f"{where}: {name} holds numbers that are not finite: ask for the update again.")
 
 

@@ -36,12 +36,12 @@ def update_name(number: int) -> str:
     return f"update-{number:05}.safetensors"
 
 
-def write_updates(folder: Path, release: UpdateRelease, secret: Path, truth: UpdateSecret) -> None:
-    """Write both, each whole or not at all."""
-    if folder.resolve() in (secret.resolve(), *secret.resolve().parents):
-        raise BadInput(f"a secret inside {folder} would be shared with it: keep it in another place.")
-    if secret.exists() or secret.is_symlink():
-        raise BadInput(f"{secret} exists already: choose another name or remove it first.")
+def write_updates(
+    folder: Path, release: UpdateRelease, secret: Path | None = None, truth: UpdateSecret | None = None
+) -> None:
+    """Write a release, and its ground truth where it is known, each whole or not at all."""
+    if secret is not None:
+        _check_secret(folder, secret)
     if len(release.models) > 1:
         raise BadInput("updates of several models cannot be written to one folder: write each round by itself.")
     about: dict[str, Any] = {
@@ -67,7 +67,15 @@ def write_updates(folder: Path, release: UpdateRelease, secret: Path, truth: Upd
         text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
         with new_file(partial_folder / "release.json") as file:
             file.write(text)
-        _write_secret(secret, truth, hashlib.sha256(text).hexdigest())
+        if secret is not None and truth is not None:
+            _write_secret(secret, truth, hashlib.sha256(text).hexdigest())
+
+
+def _check_secret(folder: Path, secret: Path) -> None:
+    if folder.resolve() in (secret.resolve(), *secret.resolve().parents):
+        raise BadInput(f"a secret inside {folder} would be shared with it: keep it in another place.")
+    if secret.exists() or secret.is_symlink():
+        raise BadInput(f"{secret} exists already: choose another name or remove it first.")
 
 
 def _write_secret(path: Path, truth: UpdateSecret, release: str) -> None:
@@ -91,6 +99,15 @@ def _write_secret(path: Path, truth: UpdateSecret, release: str) -> None:
         "signs": truth.signs,
     }
     write_state(path, tensors, about, mode=0o600)
+
+
+def holds_updates(folder: Path) -> bool:
+    """Tell whether a release is of updates of a model."""
+    try:
+        about = read_record(folder / "release.json")
+    except (OSError, ValueError, BadInput):  # who reads the release says what is wrong with it
+        return False
+    return isinstance(about, dict) and about.get("kind") == KIND
 
 
 def read_updates(folder: Path) -> UpdateRelease:

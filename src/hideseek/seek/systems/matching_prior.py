@@ -1,6 +1,7 @@
 """What gradient matching expects of images, with its derivative."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from torch import Tensor
 
@@ -15,6 +16,10 @@ class Prior:
     """The weight of mean |∂x| + mean |∂y|."""
     squares: float = 0.0
     """The weight of the mean of x²."""
+
+    def times(self, factor: float) -> Self:
+        """Give the same prior, weighted by a factor."""
+        return type(self)(self.total_variation * factor, self.squares * factor)
 
     def __call__(self, images: Tensor, *, masked: bool, weight: float = 1.0) -> tuple[float, Tensor | None]:
         """Give the penalty, and its derivative by the images."""

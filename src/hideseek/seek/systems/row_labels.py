@@ -10,8 +10,8 @@ from jaxtyping import Float
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
-from hideseek.seek.systems.first_dense import FirstDense
 from hideseek.seek.systems.head_labels import on_simplex
+from hideseek.train.first_dense import FirstDense
 from hideseek.train.gradients import explained
 
 

@@ -13,10 +13,10 @@ from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, 
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.run import check
 from hideseek.seek.systems.completion import completed
-from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.layer_images import LayerImages, layer_images
 from hideseek.seek.systems.mixed_inputs import mixed_inputs
 from hideseek.seek.work import DOUBLE, eigendecomposition, largest
+from hideseek.train.first_dense import FirstDense, first_dense
 
 PRUNING = "gradient-pruning"
 EXACT = (PRUNING,)  # defences that leave numbers as they were

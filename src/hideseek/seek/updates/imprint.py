@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.models.imprint_bins import bin_contents, imprint_order, of_bytes
 from hideseek.progress import track
 from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, Refused, Task
 from hideseek.records.update_release import UpdateRelease
-from hideseek.seek.systems.first_dense import FirstDense, first_dense
-from hideseek.seek.systems.imprint_bins import bin_contents, imprint_order, of_bytes
 from hideseek.seek.work import TOUCH
+from hideseek.train.first_dense import FirstDense, first_dense
 
 OVER_LAYER = 25  # passes over the layer's gradient, for each update
 

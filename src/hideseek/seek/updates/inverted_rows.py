@@ -14,11 +14,11 @@ from hideseek.records import EncodedRelease, Samples
 from hideseek.records.claims import Reconstruction
 from hideseek.records.mixing_encoder import MixingEncoder
 from hideseek.records.update_release import UpdateRelease
-from hideseek.seek.systems.first_dense import FirstDense, first_dense
 from hideseek.seek.systems.row_labels import row_labels, same_order
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.seek.updates.matched_update import Matcher, Shared
+from hideseek.train.first_dense import FirstDense, first_dense
 
 EXACT = 1e-6  # a distance of gradients below which rows are right
 

@@ -75,7 +75,7 @@ class Matcher:
                 prior=self.attack.smooth,
                 optimiser=replace(self.attack.optimiser, relax=1.0),
             )
-        self.attack = self.attack.for_mode(self.network, self.release.scheme.mode)
+        self.attack = self.attack.for_batch(self.network, self.release.scheme.mode, self.size)
         double = isinstance(self.attack.optimiser, Lbfgs)
         if double:
             self.network.double()

@@ -58,7 +58,7 @@ class TunedMatching(Attack[UpdateRelease]):
         """Search, or take what was found before, and attack."""
         searching, attacking = chance.spawn(2)
         network = release.models[0].build()
-        usual = self.attack.for_mode(network, release.scheme.mode)
+        usual = self.attack.for_batch(network, release.scheme.mode, release.scheme.work.images)
         if usual.statistics == "offered" and not batch_norms(network):
             usual = replace(usual, statistics="none")
         search = usual, self.trials, self.batches

@@ -2,10 +2,10 @@
 
 import pytest
 
-from hideseek.cli.defences import Chain, chains
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
 from hideseek.hide.updates import GradientNoise, GradientPruning, Quantised, Sign
+from hideseek.hide.updates.chains import Chain, chains
 
 
 def test_chains_side_by_side() -> None:

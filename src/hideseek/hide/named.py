@@ -1,4 +1,4 @@
-"""Schemes as they are named on the command line: several with commas between, each with parameters of its own."""
+"""Schemes as people name them: several with commas between, each with parameters of its own."""
 
 import dataclasses
 import json

@@ -1,13 +1,13 @@
-"""Defences of updates as they are named on the command line: chains with +, several side by side with commas."""
+"""Defences of updates as people name them: chains with +, several side by side with commas."""
 
 import dataclasses
 import re
 from typing import NamedTuple
 
-from hideseek.cli.schemes import encoding, value_of
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.schemes import BadParameter, scheme_of, to_json
+from hideseek.hide.named import encoding, value_of
 from hideseek.hide.updates import DEFENCES
 from hideseek.records.defence import Defence
 

@@ -1,0 +1,105 @@
+"""A server that gets the same bytes in turn: by plain messages, and as encodings, checked and kept on the disk."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.serverapp import Grid, ServerApp
+
+from hideseek.federate.agreement import Agreement
+from hideseek.federate.encodings import delivered
+from hideseek.federate.flower.parties import AHEAD, POLL, FlowerParties
+from hideseek.federate.messages import Message as Ours
+from hideseek.federate.server import Server, ServerSettings
+
+TIMEOUT = 1800.0
+SETTLED = 2.0  # seconds
+
+app = ServerApp()
+described: list[float] = []
+
+
+class TimedParties(FlowerParties):
+    """The same parties, and how long descriptions took, which are asked for at once and not one after another."""
+
+    def ask(self, messages: Mapping[int, Ours], timeout: float) -> dict[int, Ours]:
+        """Ask, and note the seconds."""
+        start = time.perf_counter()
+        answers = super().ask(messages, timeout)
+        described.append(time.perf_counter() - start)
+        return answers
+
+
+def processor(numbers: list[int]) -> float:
+    """Count the seconds that the processor spent on some processes, on theirs that have ended, and on this one."""
+    total = time.process_time()
+    for each in numbers:
+        times = psutil.Process(each).cpu_times()
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+@app.main()
+def main(grid: Grid, context: Context) -> None:
+    """Run all rounds, and write the seconds down."""
+    plan = json.loads(Path(str(context.run_config["plan"])).read_text("utf-8"))
+    until = time.monotonic() + TIMEOUT
+    while not (nodes := list(grid.get_node_ids())) and time.monotonic() < until:
+        time.sleep(POLL)
+    agreement, out = Agreement.from_json(plan["agreement"]), Path(plan["out"])
+
+    def ours() -> int:
+        settings = ServerSettings(out, least=1, timeout=TIMEOUT)
+        server = Server(agreement, settings, TimedParties(grid))
+        delivered(server, 0)
+        shutil.rmtree(out)
+        return server.traffic.back
+
+    ways: dict[str, Callable[[], int]] = {
+        "plain": lambda: plain(grid, nodes[0], plan["shards"]),
+        "ours": ours,
+    }
+    found: dict[str, Any] = {"seconds": {}, "processor": {}, "bytes": {}}
+    for round_ in range(plan["rounds"] + 1):
+        for name in plan["ways"]:
+            used, start = processor(plan["processes"]), time.perf_counter()
+            found["bytes"][name] = ways[name]()
+            seconds = time.perf_counter() - start
+            time.sleep(SETTLED)  # until the last client has ended
+            if round_ or not plan["rounds"]:  # in the first one files are read into memory
+                found["seconds"].setdefault(name, []).append(seconds)
+                found["processor"].setdefault(name, []).append(processor(plan["processes"]) - used)
+    found["described"] = described[-max(1, plan["rounds"]) :]
+    Path(plan["result"]).write_text(json.dumps(found))
+
+
+def question(node: int, path: str) -> Message:
+    """Ask for the bytes of a file."""
+    records = RecordDict({"config": ConfigRecord({"path": path})})
+    return Message(records, dst_node_id=node, message_type="query.plain", ttl=TIMEOUT)
+
+
+def plain(grid: Grid, node: int, paths: list[str]) -> int:
+    """Get files by plain messages, with as many under way, and looked for as often, as hideseek's server does."""
+    under_way: list[str] = []
+    left, total = list(paths), 0
+    while left or under_way:
+        while left and len(under_way) < AHEAD:
+            under_way.extend(grid.push_messages([question(node, left.pop(0))]))
+        answers = list(grid.pull_messages(under_way[:1]))
+        if answers:
+            total += size(answers[0])
+            under_way.pop(0)
+        else:
+            time.sleep(POLL)
+    return total
+
+
+def size(answer: Message) -> int:
+    """Read the array of an answer."""
+    return int(answer.content.array_records["arrays"]["bytes"].numpy().nbytes)

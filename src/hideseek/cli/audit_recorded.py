@@ -1,0 +1,130 @@
+"""`hideseek audit --recorded DIR`: what leaked from what was really sent in a federation."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tyro.conf import arg
+
+from hideseek.audit import Question
+from hideseek.cli.arguments import parse
+from hideseek.cli.audit_options import UNDESCRIBED, Audit, Images, Output, Several
+from hideseek.cli.audit_question import attacks_named, seconds
+from hideseek.cli.images import public_images
+from hideseek.cli.terminal import say
+from hideseek.cli.update_options import UpdateAttacking
+from hideseek.data.non_members import non_members
+from hideseek.errors import BadInput
+from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
+from hideseek.federate.recordings import Recording, recordings
+from hideseek.files import own_folder
+from hideseek.records import EncodedRelease, Encoder, Samples
+from hideseek.records.result import NoAccuracy, NoAccuracyKind
+from hideseek.records.update_release import UpdateRelease
+
+
+@dataclass(frozen=True)
+class AuditRecorded:
+    """Attack what parties of a federation really sent, and write one page on what leaked.
+
+    DIR is the folder of a party that recorded (--record), where the ground truth lies beside every message, so that
+    each attack is judged; of a simulation, whose parties are all audited; or of a server, which has no ground truth:
+    there attacks are run, and what they found is written down, unjudged.
+
+    Try:  hideseek federate simulate --data faces --parties 4 --rounds 3 --record --out federated
+          hideseek audit --recorded federated --out audit
+    """
+
+    recorded: Annotated[Path, arg(metavar="DIR")]
+    """What was recorded."""
+    output: Annotated[Output, UNDESCRIBED]
+    own: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Images that the attacker has; by default photographs. Like ones make him stronger."""
+    parties: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
+    """Audit the first parties alone; each has a page of its own, and an equal part of the budget."""
+    attacks: Annotated[str, arg(metavar="NAMES")] = "all"
+    """The attacks to run, with commas between, or all."""
+    budget: Annotated[str, arg(metavar="TIME")] = "10m"
+    """How long the audit may work, about: 90s, 10m, 2h."""
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Parse the arguments and audit."""
+    asked = parse(
+        AuditRecorded,
+        "hideseek audit",
+        arguments,
+        description=inspect.cleandoc(AuditRecorded.__doc__ or ""),
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    found = recordings(asked.recorded)[: asked.parties]
+    if not all(each.judged for each in found):
+        _unjudged(asked, found)
+        return
+    if len({each.of_updates for each in found}) > 1:
+        raise BadInput("updates and encodings were recorded here: name the folder of one federation.")
+    if len(found) == 1:
+        _audit(asked, found[0], asked.output)
+        return
+    names = ", ".join(each.name for each in found[:4]) + (", …" if len(found) > 4 else "")
+    say(f"{len(found)} parties recorded ({names}); each has images of its own, and is audited by itself.")
+    if not asked.output.dry_run:
+        own_folder(asked.output.out, 0o700)
+    part = replace(asked, budget=f"{max(1, round(seconds(asked.budget) / len(found)))}s")
+    for recording in found:
+        out = asked.output.out / recording.name
+        if not (asked.output.resume and (out / "result.json").is_file()):
+            _audit(part, recording, replace(asked.output, out=out))
+
+
+def _audit(asked: AuditRecorded, recording: Recording, output: Output) -> None:
+    """Audit what one party sent."""
+    from hideseek.cli.audit import perform
+
+    attacking = UpdateAttacking(attacks=asked.attacks, budget=asked.budget).attacking()
+    usual: Audit[Any] = Audit(Several(), Images(str(asked.recorded)), output, attacking)
+    perform(usual, lambda: _question(asked, recording))
+
+
+def _question(asked: AuditRecorded, recording: Recording) -> Question:
+    """Give the question about one party."""
+    scheme: Encoder
+    private: Samples
+    scheme, private = (RecordedUpdates if recording.of_updates else RecordedEncodings).of(recording)
+    own_address = asked.own or "photos"
+    own = public_images(own_address, private, size=private.shape[1:], features=None)
+    others, of_which = non_members(private, {})
+    return Question(
+        private,
+        {recording.name: scheme},
+        None,
+        own,
+        len(recording.folders),
+        attacks_named(asked.attacks, UpdateRelease if recording.of_updates else EncodedRelease),
+        seconds(asked.budget),
+        None,
+        NoAccuracy(NoAccuracyKind.NOT_ASKED),
+        {
+            "private": "recorded",
+            "own": own_address,
+            "others": ", ".join(f"{n} of {name}" for name, n in of_which.items()),
+        },
+        others,
+    )
+
+
+def _unjudged(asked: AuditRecorded, found: Sequence[Recording]) -> None:
+    """Attack what a server recorded: what attacks find is written down, and nobody here can judge it."""
+    from hideseek.cli.seek import SeekOptions, seek_several
+
+    kind = UpdateRelease if found[0].of_updates else EncodedRelease
+    attacks = attacks_named(asked.attacks, kind)
+    for recording in found:
+        for folder in recording.folders:
+            say(f"{recording.name}, {folder.name}:")
+            out = asked.output.out / recording.name / folder.name
+            seek_several(attacks, SeekOptions(folder, out, own=asked.own))
+    say("Nothing was judged: the ground truth is with the parties, who can audit what they recorded themselves.")

@@ -1,0 +1,1 @@
+"""Federating: several parties, one model. Parties and server are plain functions; Flower carries messages."""

@@ -1,0 +1,102 @@
+"""Our messages as Flower's records, and back; whatever came is read as arrays of numbers, or refused."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
+from flwr.app import Message as FlowerMessage
+from torch import Tensor
+
+from hideseek.errors import BadInput
+from hideseek.federate.messages import Message
+from hideseek.federate.packing import packed, unpacked
+
+KINDS = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+RAW = "hideseek.raw"  # bytes as they are, which no header need be parsed for
+PACKED = "hideseek.packed."  # and how
+NUMPY = "numpy.ndarray"
+HEADER = 1 << 12  # bytes of a header of numpy's, at most
+
+
+def content(message: Message) -> RecordDict:
+    """Write a message as records; numbers and words of one group share no name with tensors."""
+    records: dict[str, Any] = {
+        group: ArrayRecord({name: _array(tensor) for name, tensor in tensors.items()})
+        for group, tensors in message.tensors.items()
+    }
+    records |= {f"{group}.numbers": MetricRecord(dict(values)) for group, values in message.numbers.items() if values}
+    records |= {
+        f"{group}.words": ConfigRecord(dict[str, Any](values)) for group, values in message.words.items() if values
+    }
+    return RecordDict(records)
+
+
+def plain(message: FlowerMessage) -> Message:
+    """Read a message of anybody: every record of it, by the name that it has."""
+    kind = message.metadata.message_type
+    if message.has_error():
+        return Message(kind, error=str(message.error.reason or "it failed, and does not say why"))
+    tensors: dict[str, Mapping[str, Tensor]] = {}
+    numbers: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    carried = 0
+    for name, record in message.content.items():
+        if isinstance(record, ArrayRecord):
+            tensors[name] = {key: _tensor(f"{name}.{key}", array) for key, array in record.items()}
+            carried += sum(len(array.data) for array in record.values())
+        elif isinstance(record, MetricRecord):
+            numbers[name.removesuffix(".numbers")] = dict(record)
+        else:
+            words[name.removesuffix(".words")] = dict(record)
+    return Message(kind, tensors, numbers, words, carried=carried)
+
+
+def _array(tensor: Tensor) -> Array:
+    plain_tensor = tensor.detach().cpu().contiguous()
+    if plain_tensor.dtype == torch.uint8 and plain_tensor.ndim == 1:
+        return Array("uint8", tuple(plain_tensor.shape), RAW, plain_tensor.numpy().tobytes())
+    if (short := packed(plain_tensor.numpy())) is not None:
+        return Array("float32", tuple(plain_tensor.shape), PACKED + short[0], short[1])
+    return Array(plain_tensor.numpy())
+
+
+def _tensor(name: str, array: Array) -> Tensor:
+    """Read an array that anybody may have written: pickled objects, other types and wrong sizes are refused."""
+    short = array.stype.startswith(PACKED) and array.dtype == "float32"
+    if not (short or array.stype in (NUMPY, RAW)) or array.dtype not in KINDS:
+        raise BadInput(f"{name} is no array of numbers ({array.stype!r}, {array.dtype!r}), and is not read")
+    if short:
+        if any(side < 0 for side in array.shape):
+            raise BadInput(f"{name} is of the shape {array.shape}, and is not read")
+        try:
+            entries = unpacked(array.stype.removeprefix(PACKED), array.data, math.prod(array.shape))
+        except BadInput as mistake:
+            raise BadInput(f"{name}: {mistake}, and is not read") from None
+        return torch.from_numpy(entries).reshape(array.shape)
+    wanted = math.prod(array.shape) * np.dtype(array.dtype).itemsize
+    if array.stype == RAW:
+        if len(array.data) != wanted or array.dtype != "uint8":
+            raise BadInput(f"{name} is of {len(array.data)} bytes, and says {wanted}")
+        return _bytes(array.data)
+    if not wanted <= len(array.data) <= wanted + HEADER:
+        raise BadInput(f"{name} is of {len(array.data)} bytes, and says {wanted}")
+    try:
+        found = array.numpy()
+    except (ValueError, EOFError, OSError):
+        raise BadInput(f"{name} holds pickled objects, or is damaged, and is not read") from None
+    if str(found.dtype) != array.dtype or found.shape != tuple(array.shape):
+        raise BadInput(f"{name} is of another type or shape than it says")
+    return torch.from_numpy(np.ascontiguousarray(found)).reshape(found.shape)
+
+
+def _bytes(data: bytes) -> Tensor:
+    """Give bytes as a tensor that shares them: shards are large, and nobody writes into what was received."""
+    if not data:
+        return torch.empty(0, dtype=torch.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that they cannot be written to
+        return torch.frombuffer(data, dtype=torch.uint8)

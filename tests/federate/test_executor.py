@@ -1,0 +1,87 @@
+"""Client processes that are forked: each ends with its message, whatever happens in it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("flwr.app")
+from flwr.supercore.constant import TaskType
+from flwr.supercore.exit.exit_handler import registered_exit_handlers
+from flwr.supercore.superexec.executor import ExecutionSpec, LaunchResultStatus, SubprocessExecutor
+
+from hideseek.federate.flower import executor
+
+
+def spec(kind: TaskType = TaskType.CLIENT_APP, install: bool = False) -> ExecutionSpec:
+    return ExecutionSpec(kind, "127.0.0.1:1", "token", True, None, install, os.getpid(), True, 1)
+
+
+def launched(monkeypatch: pytest.MonkeyPatch, run: Callable[..., None]) -> int:
+    """Launch a client that does this, and give how its process ended."""
+    monkeypatch.setattr(executor, "run_clientapp", run)
+    forked, fork = [], os.fork
+
+    def kept() -> int:
+        forked.append(fork())
+        return forked[0]
+
+    monkeypatch.setattr(os, "fork", kept)
+    assert executor.ForkingExecutor().launch(spec()).status == LaunchResultStatus.ACCEPTED
+    _, status = os.waitpid(forked[0], 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def test_a_message_is_answered_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handler: Any = object()
+    monkeypatch.setattr("flwr.supercore.exit.exit_handler.registered_exit_handlers", registered_exit_handlers)
+    registered_exit_handlers.append(handler)
+
+    def run(address: str, token: str, insecure: bool, *_: object, **__: object) -> None:
+        said = f"{address} {token} {insecure} {os.getpid()} {len(registered_exit_handlers)}"
+        (tmp_path / "said").write_text(said)
+        raise SystemExit(0)
+
+    try:
+        assert launched(monkeypatch, run) == 0
+        *given, process, handlers = (tmp_path / "said").read_text().split()
+        assert given == ["127.0.0.1:1", "token", "True"]
+        assert int(process) != os.getpid()
+        assert handlers == "0"  # the parent's connection is not closed by its children
+        assert handler in registered_exit_handlers
+    finally:
+        registered_exit_handlers.remove(handler)
+
+
+def test_a_client_that_fails_does_not_go_on_as_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise ValueError("a mistake")
+
+    assert launched(monkeypatch, run) == 1
+
+
+@pytest.mark.parametrize("given", [spec(TaskType.SERVER_APP), spec(install=True)])
+def test_other_programs_are_started_as_flower_starts_them(
+    given: ExecutionSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(SubprocessExecutor, "launch", lambda self, spec: seen.append(spec))
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("it was forked"))
+    executor.ForkingExecutor().launch(given)
+    assert seen == [given]
+
+
+def test_processes_that_have_ended_are_let_go() -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    held = executor.ForkingExecutor()
+    while True:
+        held.reconcile()
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            break
+    held.reconcile()

@@ -1,0 +1,130 @@
+"""What a federation recorded: read as it was sent, joined over rounds, and attacked."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from hideseek.audit import Question
+from hideseek.chance import seeded
+from hideseek.cli import main
+from hideseek.cli.audit_options import Audit
+from hideseek.data.digests import images_digest
+from hideseek.errors import BadInput
+from hideseek.federate.encodings import run_encodings
+from hideseek.federate.gradients import run_gradients
+from hideseek.federate.messages import UPDATE
+from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
+from hideseek.federate.recordings import joined_encodings, joined_updates, recordings
+from hideseek.hide import InstaHide
+from hideseek.hide.updates import ShareUpdates
+from hideseek.score.judge import judge
+from hideseek.seek import ATTACKS, run
+from local_parties import LocalParties, agreement, parties, server
+
+pytest.importorskip("flwr")
+from hideseek.federate.flower.strategies import FlowerAggregate
+
+DENSE = ShareUpdates("relu-dense", batch=4, rate=0.05, mode="eval")
+
+
+def recording(tmp_path: Path, scheme: ShareUpdates | InstaHide, **changes: object) -> LocalParties:
+    who = parties(tmp_path, 2)
+    who.settings = {place: replace(each, record=True) for place, each in who.settings.items()}
+    run_it = server(tmp_path, agreement(scheme, **changes), who, record=True)
+    if isinstance(scheme, ShareUpdates):
+        run_gradients(run_it, FlowerAggregate("fedavg"))
+    else:
+        run_encodings(run_it)
+    return who
+
+
+def test_updates_are_kept_as_they_were_sent_and_give_the_images_away(tmp_path: Path) -> None:
+    who = recording(tmp_path, DENSE)
+    (found,) = recordings(who.settings[0].folder)
+    release, secret = joined_updates(found.folders, found.secrets)
+    sent = [message.tensors["update"] for party, message in who.answered if party == 0 and message.kind == UPDATE]
+    assert len(release.updates) == len(sent) == 2
+    for kept, update in zip(release.updates, sent, strict=True):
+        assert all(torch.equal(kept[name], tensor) for name, tensor in update.items())
+    assert len(release.models) == 2
+    first, second = (model.state for model in release.models)
+    assert any(not torch.equal(first[name], second[name]) for name in first)
+    scores = judge(run(ATTACKS["first-layer"], release, seeded(1)), secret, seeded(2), ("recovered",)).scores
+    assert float(scores[0].values.nanmean()) > 0.9
+    assert len(secret.reveal(release, ["labels", "statistics"]).labels or ()) == 2
+
+
+def test_a_recording_is_a_scheme_that_audits_take(tmp_path: Path) -> None:
+    who = recording(tmp_path, DENSE)
+    (found,) = recordings(who.settings[1].folder)
+    scheme, private = RecordedUpdates.of(found)
+    scheme.write(private, None, seeded(1), tmp_path / "copy", tmp_path / "truth")
+    release, secret = scheme.read(tmp_path / "copy", tmp_path / "truth", None)
+    assert len(release.updates) == secret.items == 2
+    assert scheme.fingerprint() != RecordedUpdates.of(recordings(who.settings[0].folder)[0])[0].fingerprint()
+    again, _ = scheme.hide(private.take(slice(0, 8)), None, seeded(1))
+    assert len(again.updates) == 2
+
+
+def test_encodings_of_several_rounds_are_joined(tmp_path: Path) -> None:
+    who = recording(tmp_path, InstaHide(k=4), again=True, rounds=2)
+    (found,) = recordings(who.settings[0].folder)
+    scheme, private = RecordedEncodings.of(found)
+    release, secret = joined_encodings(found.folders, found.secrets)
+    assert release.rounds == 2
+    assert len(release.encoded) == 2 * len(private)
+    rows = secret.signs() * release.encoded.pixels()
+    mixed = torch.einsum("rk,rk...->r...", secret.weights, private.pixels()[secret.sources])
+    torch.testing.assert_close(rows, mixed, rtol=1e-4, atol=1e-4)
+    scheme.write(private, None, seeded(1), tmp_path / "copy", tmp_path / "truth")
+    assert len(scheme.read(tmp_path / "copy", tmp_path / "truth", None)[0].encoded) == len(release.encoded)
+
+
+def test_a_server_has_what_parties_sent_and_no_truth(tmp_path: Path) -> None:
+    recording(tmp_path, DENSE)
+    found = recordings(tmp_path / "out")
+    assert [len(each.folders) for each in found] == [2, 2]
+    assert not any(each.judged for each in found)
+    assert all(each.of_updates for each in found)
+
+
+def test_nothing_recorded(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="nothing was recorded"):
+        recordings(tmp_path)
+    with pytest.raises(BadInput, match="is no folder"):
+        recordings(tmp_path / "nowhere")
+
+
+def test_every_party_that_recorded_is_audited_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording(tmp_path, DENSE, rounds=1)
+    audited: dict[Path, Question] = {}
+
+    def keep(asked: Audit[Any], load: Callable[[], Question]) -> None:
+        audited[asked.output.out] = load()
+        asked.output.out.mkdir()
+        (asked.output.out / "result.json").write_text("{}")
+
+    monkeypatch.setattr("hideseek.cli.audit.perform", keep)
+    command = ["audit", "--recorded", str(tmp_path / "parties"), "--budget", "4m", "--out", str(tmp_path / "audits")]
+    assert main(command) == 0
+    assert list(audited) == [tmp_path / "audits" / "0", tmp_path / "audits" / "1"]
+    first, second = audited.values()
+    assert images_digest(first.private) != images_digest(second.private)
+    assert (first.budget, second.budget) == (120, 120)
+    audited.clear()
+    assert main([*command, "--resume"]) == 0
+    assert not audited
+    assert main([*command[:-1], str(tmp_path / "one"), "--parties", "1"]) == 0
+    assert [(path, question.budget) for path, question in audited.items()] == [(tmp_path / "one", 240)]
+
+
+def test_what_a_server_recorded_is_attacked_and_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording(tmp_path, DENSE, rounds=1)
+    asked = ["audit", "--recorded", str(tmp_path / "out"), "--attacks", "first-layer", "--out", str(tmp_path / "found")]
+    assert main(asked) == 0
+    assert "Nothing was judged" in capsys.readouterr().out
+    assert list((tmp_path / "found").rglob("evidence.json"))
