@@ -10,7 +10,6 @@ settings were chosen on attacker-side images, or on the first thousand of CIFAR-
 from collections.abc import Iterator
 from pathlib import Path
 
-import tyro
 from breaking import (
     byte_decoding,
     carlini,
@@ -24,7 +23,7 @@ from breaking import (
     what_helps,
 )
 from breaking.tables import Plot, Target, targets
-from ledger import HERE, Ledger, Study, Trial, chosen
+from ledger import Ledger, Trial, conduct
 
 TITLE = "Breaking InstaHide and Mixup"
 PARTS = (
@@ -78,7 +77,7 @@ def trials(scale: str) -> Iterator[Trial]:
         yield from part.trials(scale)
 
 
-def render(ledger: Ledger, path: Path) -> None:
+def render(ledger: Ledger, path: Path, scale: str) -> None:
     """Write the table and draw the plots, from what was measured."""
     said = [
         f"# {TITLE}\n",
@@ -98,15 +97,5 @@ def render(ledger: Ledger, path: Path) -> None:
     path.with_suffix(".md").write_text("\n".join(part for part in said if part), "utf-8")
 
 
-def main() -> None:
-    """Measure what is missing, and write JSON, Markdown and plots."""
-    asked = tyro.cli(Study, description=__doc__)
-    path = asked.json or HERE / "results" / f"breaking_instahide-{asked.scale}.json"
-    ledger = Ledger.open(path, TITLE)
-    if not asked.render:
-        ledger.measure(chosen(trials(asked.scale), asked.only), asked.stale)
-    render(ledger, path)
-
-
 if __name__ == "__main__":
-    main()
+    conduct(__doc__, "breaking_instahide", TITLE, trials, render)

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Literal
 
+import tyro
 from filelock import FileLock
 
 from hideseek.files import new_file
@@ -151,6 +152,22 @@ class Ledger:
             content = {"study": self.title, "trials": dict(sorted(self.entries.items()))}
             with new_file(self.path) as file:
                 file.write(json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def conduct(
+    about: str | None,
+    name: str,
+    title: str,
+    trials: Callable[[str], Iterable[Trial]],
+    render: Callable[[Ledger, Path, str], None],
+) -> None:
+    """Ask the command line for a scale, measure what is missing of its trials, and write the page."""
+    asked = tyro.cli(Study, description=about)
+    path = asked.json or HERE / "results" / f"{name}-{asked.scale}.json"
+    ledger = Ledger.open(path, title)
+    if not asked.render:
+        ledger.measure(chosen(trials(asked.scale), asked.only), asked.stale)
+    render(ledger, path, asked.scale)
 
 
 def shown(values: Sequence[float]) -> str:

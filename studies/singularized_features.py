@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -98,14 +99,19 @@ def drawn(name: Set, split: str, count: int | None) -> Samples:
     return samples if count is None else samples.take(seeded(0).permutation(len(samples))[:count].sort().values)
 
 
-def raw_features(name: Set, split: str, count: int | None, side: int) -> Samples:
-    """Take the features of drawn images, or read those that were taken before."""
+def features_file(name: Set, split: str, count: int | None, side: int) -> Path:
+    """Take the features of drawn images, unless they were taken before, and give the file that keeps them."""
     path = cache_folder() / "features" / f"{EXTRACTOR}-{side}-{name}-{split}-{count or 'all'}.npz"
     if not path.exists():
         taken = extract(drawn(name, split, count), efficientnet_lite0(side))
         labels = taken.labels.argmax(1).numpy()
         keep(path, {"x": taken.images.flatten(1).numpy(), "y": labels, "classes": np.array(taken.classes)})
-    return load(f"npz:{path}")
+    return path
+
+
+def raw_features(name: Set, split: str, count: int | None, side: int) -> Samples:
+    """Give the features of drawn images."""
+    return load(f"npz:{features_file(name, split, count, side)}")
 
 
 @cache

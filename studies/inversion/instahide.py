@@ -45,6 +45,7 @@ MODELS = ("relu-dense", "convnet")
 METRICS = ("recovered", "re-identified", "correlation", "fitted-ssim")
 DRAWN = 8  # epochs of the picture
 ROWS = 4  # updates that gradient matching is shown on
+STARTS = 8  # of DLG, of which the least objective counts
 STEPS, PEELED = 100, 300  # of matching where rows are many, and of the linear systems of a chain of layers
 ROW = "correlation with the row"
 
@@ -71,7 +72,10 @@ def matched(name: str, scheme: str) -> dict[str, Any]:
     """Match the gradients of a few single rows, as Figure 5 does."""
     release, secret = shared("lenet", scheme, ONE, 1)
     some = replace(release, updates=release.updates[:ROWS], sizes=(release.sizes or ())[:ROWS])
-    evidence = run({**ATTACKS, **VARIANTS}[name], some, seeded(2))
+    chosen: Any = {**ATTACKS, **VARIANTS}[name]
+    if name == "dlg":  # from one start L-BFGS without a line search diverges on half of the rows
+        chosen = replace(chosen, restarts=STARTS)
+    evidence = run(chosen, some, seeded(2))
     claim: Any = evidence.claims[0]
     alike = correlation(claim.images, torch.cat(rows_of(secret)[:ROWS]))
     truth = images(ONE).pixels(secret.sources[:ROWS, 0, 0])
@@ -110,6 +114,7 @@ def trials(scale: str) -> Iterator[Trial]:
         about = {"data": "cifar10", "first": FIRST, "scheme": scheme, "epochs": EPOCHS}
         for name in ("dlg", "gradient-matching"):
             settings = about | {"model": "lenet", "batch": 1, "rows": ROWS, "attack": name}
+            settings |= {"starts": STARTS} if name == "dlg" else {}
             yield Trial(
                 "instahide-figure5", f"instahide-figure5: {scheme}, {name}", settings, partial(matched, name, scheme)
             )

@@ -70,8 +70,14 @@ def trials(scale: str) -> Iterator[Trial]:
                 title = cell(way, setting.model, batch, attacker, name)
                 scheme = column.scheme(setting.model, batch, setting.mode)
                 rounds = 1 if column.encoding is None else ROUNDS[scale]
-                about = {"scheme": to_json(scheme), "attacker": attacker, "steps": STEPS[scale], "rounds": rounds}
+                about: dict[str, Any] = {
+                    "scheme": to_json(scheme),
+                    "attacker": attacker,
+                    "steps": STEPS[scale],
+                    "rounds": rounds,
+                }
                 about |= {"images": SHARED, "seed": 0}
+                about |= {"prior growth": GradientMatching().prior_growth} if way == "adaptive" else {}
                 run_it = partial(_measured, way, attacker, scale, scheme, rounds, title)
                 yield Trial("table5", title, about, run_it, judged=True)
 
