@@ -36,18 +36,16 @@ class Loopback:
     folder: Path
     port: int
     environment: Mapping[str, str]
-    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
 
     def start(self, name: str, *words: str) -> None:
         """Start a program of Flower's, in a session of its own, with its words in a file."""
         program = [sys.executable, "-m", name] if "." in name else [str(Path(sys.executable).parent / name)]
         with (self.folder / f"{name}.log").open("ab") as log:
-            self.running.append(
-                subprocess.Popen(
-                    [*program, *words],
-                    env=dict(self.environment), cwd=self.folder, stdout=log, stderr=log, start_new_session=True,
-                )
+            self.running[name] = subprocess.Popen(
+                [*program, *words],
+                env=dict(self.environment), cwd=self.folder, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
 
     def wait_for_link(self) -> None:
@@ -64,7 +62,11 @@ class Loopback:
         """Run the project once, and give what its server wrote."""
         result, about = self.folder / "result.json", self.folder / "plan.json"
         result.unlink(missing_ok=True)
-        about.write_text(json.dumps({**plan, "result": str(result), "processes": [each.pid for each in self.running]}))
+        about.write_text(
+            json.dumps(
+                {**plan, "result": str(result), "processes": {name: each.pid for name, each in self.running.items()}}
+            )
+        )
         command = [str(Path(sys.executable).parent / "flwr"), "run", str(self.folder / "project"), "loopback"]
         said = subprocess.run(
             [*command, "--run-config", f'plan="{about}"'],
@@ -74,7 +76,7 @@ class Loopback:
             raise RuntimeError(said.stdout + said.stderr)
         until = time.monotonic() + WAIT
         while not result.exists():
-            if time.monotonic() > until or any(each.poll() is not None for each in self.running):
+            if time.monotonic() > until or any(each.poll() is not None for each in self.running.values()):
                 raise RuntimeError((self.folder / "flower-superlink.log").read_text()[-4000:])
             time.sleep(0.2)
         time.sleep(0.2)
@@ -83,7 +85,7 @@ class Loopback:
     def processes(self) -> list[psutil.Process]:
         """Give all processes that were started, and theirs."""
         found = []
-        for each in self.running:
+        for each in self.running.values():
             try:
                 parent = psutil.Process(each.pid)
                 found += [parent, *parent.children(recursive=True)]

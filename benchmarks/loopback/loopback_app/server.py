@@ -35,13 +35,13 @@ class TimedParties(FlowerParties):
         return answers
 
 
-def processor(numbers: list[int]) -> float:
-    """Count the seconds that the processor spent on some processes, on theirs that have ended, and on this one."""
-    total = time.process_time()
-    for each in numbers:
-        times = psutil.Process(each).cpu_times()
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
+def processor(numbers: Mapping[str, int]) -> dict[str, float]:
+    """Give the seconds that the processor spent on this process, and on others with theirs that have ended."""
+    spent = {"server": time.process_time()}
+    for role, number in numbers.items():
+        times = psutil.Process(number).cpu_times()
+        spent[role] = times.user + times.system + times.children_user + times.children_system
+    return spent
 
 
 @app.main()
@@ -64,7 +64,7 @@ def main(grid: Grid, context: Context) -> None:
         "plain": lambda: plain(grid, nodes[0], plan["shards"]),
         "ours": ours,
     }
-    found: dict[str, Any] = {"seconds": {}, "processor": {}, "bytes": {}}
+    found: dict[str, Any] = {"seconds": {}, "processor": {}, "roles": {}, "bytes": {}}
     for round_ in range(plan["rounds"] + 1):
         for name in plan["ways"]:
             used, start = processor(plan["processes"]), time.perf_counter()
@@ -73,7 +73,9 @@ def main(grid: Grid, context: Context) -> None:
             time.sleep(SETTLED)  # until the last client has ended
             if round_ or not plan["rounds"]:  # in the first one files are read into memory
                 found["seconds"].setdefault(name, []).append(seconds)
-                found["processor"].setdefault(name, []).append(processor(plan["processes"]) - used)
+                spent = {role: round(now - used[role], 2) for role, now in processor(plan["processes"]).items()}
+                found["processor"].setdefault(name, []).append(sum(spent.values()))
+                found["roles"].setdefault(name, []).append(spent)
     found["described"] = described[-max(1, plan["rounds"]) :]
     Path(plan["result"]).write_text(json.dumps(found))
 

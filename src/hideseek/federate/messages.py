@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from blake3 import blake3
@@ -47,13 +48,22 @@ class Message:
             for name, tensor in sorted(tensors.items()):
                 yield group, name, tensor
 
+    @cached_property
+    def digests(self) -> dict[tuple[str, str], str]:
+        """Give the BLAKE3 checksum of every tensor's bytes."""
+        found = {}
+        for group, name, tensor in self.named_tensors():
+            plain = tensor.detach().cpu().contiguous()
+            values = plain.view(torch.int16).numpy() if plain.dtype == torch.bfloat16 else plain.numpy()
+            found[group, name] = blake3(content(values)).hexdigest()
+        return found
+
     def digest(self) -> str:
         """Give a checksum of all of it."""
         total = blake3(f"{self.kind}\0{self.error}".encode())
         for group, name, tensor in self.named_tensors():
-            plain = tensor.detach().cpu().contiguous()
-            total.update(f"{group}\0{name}\0{plain.dtype}\0{tuple(plain.shape)}".encode())
-            total.update(content(plain.view(torch.int16).numpy() if plain.dtype == torch.bfloat16 else plain.numpy()))
+            about = f"{group}\0{name}\0{tensor.dtype}\0{tuple(tensor.shape)}\0{self.digests[group, name]}"
+            total.update(about.encode())
         for groups in (self.numbers, self.words):
             for group, values in sorted(groups.items()):
                 total.update(f"{group}\0{sorted(values.items())!r}".encode())

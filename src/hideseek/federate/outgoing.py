@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 import torch
-from blake3 import blake3
 from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
@@ -16,7 +16,6 @@ from hideseek.files import parsed
 from hideseek.hide import RecipeEncoder
 from hideseek.hide.files.schemes import from_json
 
-BITS = {torch.float32: torch.int32, torch.float16: torch.int16}
 BALANCE = 8.0  # deviations that neighbouring signs of a row may agree by, under a mask
 
 
@@ -65,14 +64,13 @@ def shard(answer: Message, log: GateLog) -> tuple[RecipeEncoder, dict[str, Tenso
     held = answer.tensors.get("shard", {})
     if set(held) != {"bytes"} or held["bytes"].dtype != torch.uint8:
         raise BadInput("what is sent is no shard")
-    content = held["bytes"].cpu().contiguous().numpy()
-    stated = log.described(blake3(content.data).hexdigest())
+    stated = log.described(answer.digests["shard", "bytes"])
     if stated is None:
         raise BadInput("the shard is of encodings that were not described")
     scheme = from_json(stated)
     assert isinstance(scheme, RecipeEncoder)  # noqa: S101 (`description`)
     try:
-        return scheme, load(content.tobytes())
+        return scheme, load(held["bytes"].cpu().numpy().tobytes())
     except SafetensorError:
         raise BadInput("what is sent is no shard") from None
 
@@ -88,15 +86,16 @@ def must_be_rows(scheme: RecipeEncoder, tensors: Mapping[str, Tensor]) -> None:
 def balanced(rows: Tensor) -> bool:
     """Tell whether signs of neighbours agree by chance alone in every row, as under a mask of fair coins.
 
-    Floats have a sign bit, zeros too, so that neighbours differ where the bit of their exclusive or is set.
+    Floats have a sign bit, zeros too; a row of bytes has zeros without a sign, which do not count.
     """
-    flat = rows.flatten(1)
-    if flat.dtype in BITS:
-        bits = flat.contiguous().view(BITS[flat.dtype])
-        counts = torch.full((len(flat),), flat.shape[1] - 1)
-        sums = counts - 2 * ((bits[:, 1:] ^ bits[:, :-1]) < 0).sum(1)
+    flat = rows.flatten(1).numpy()
+    if rows.is_floating_point():
+        negative = np.signbit(flat)
+        differ = np.array([np.count_nonzero(row) for row in negative[:, 1:] != negative[:, :-1]])
+        counts = np.full(len(flat), flat.shape[1] - 1)
+        sums = counts - 2 * differ
     else:
-        signs = flat.sign()
+        signs = np.sign(flat)
         agree = signs[:, 1:] * signs[:, :-1]
-        counts, sums = agree.count_nonzero(1), agree.sum(1, dtype=torch.int64)
-    return bool((counts > 0).any()) and bool((sums.abs() <= BALANCE * counts.sqrt()).all())
+        counts, sums = np.count_nonzero(agree, 1), agree.sum(1, dtype=np.int64)
+    return bool((counts > 0).any()) and bool((np.abs(sums) <= BALANCE * np.sqrt(counts)).all())
