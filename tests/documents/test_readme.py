@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from documents.code_blocks import Block, Command, blocks, commands, shows
+from documents.forked_commands import run_forked, words
 from documents.your_images import write_images, write_named
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +45,12 @@ def environment(folder: Path) -> dict[str, str]:
 
 def run(command: list[str], folder: Path) -> str:
     """Run a command in the folder and give what it printed."""
-    done = subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=LONGEST
-    )
+    if (arguments := words(command[-1])) is not None:
+        done = run_forked(arguments, folder, environment(folder), LONGEST)
+    else:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=LONGEST
+        )
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout
