@@ -11,19 +11,19 @@ from tempfile import TemporaryDirectory
 
 FORKED = get_context("forkserver")
 FORKED.set_forkserver_preload(["hideseek.audit", "hideseek.cli.arguments", "hideseek.report"])
-SHELL = frozenset("|&;<>()$`*?[]#~=%!\n")
+SHELL = frozenset("|&;<>()$`*?[]~%!\n")
 
 
 def words(command: str) -> list[str] | None:
     """Give the arguments of a command that is hideseek's alone; None where a shell has to read it.
 
-    >>> words("hideseek hide mixup --data 'my images'"), words("hideseek --version | cat"), words("ls")
+    >>> words("hideseek hide mixup --data 'my images'  # so"), words("hideseek --version | cat"), words("ls")
     (['hide', 'mixup', '--data', 'my images'], None, None)
     """
     plain = command.replace("\\\n", " ")
-    if not plain.startswith("hideseek ") or not SHELL.isdisjoint(plain.replace("=", "")):
+    if not plain.startswith("hideseek ") or not SHELL.isdisjoint(plain):
         return None
-    return shlex.split(plain)[1:]
+    return shlex.split(plain, comments=True)[1:]
 
 
 def run_forked(

@@ -15,7 +15,7 @@ from hideseek.data import normalise
 from hideseek.errors import BadInput
 from hideseek.federate import party
 from hideseek.federate.agreement import Agreement
-from hideseek.federate.encodings import collected, run_encodings
+from hideseek.federate.encodings import collected, delivered, run_encodings
 from hideseek.federate.messages import DESCRIBE, SHARD, Message, number
 from hideseek.federate.party import Part
 from hideseek.federate.server import Server, read_metrics
@@ -131,7 +131,7 @@ def _changed(change: str) -> Behaviour:
         answer: Message = honest(message)  # type: ignore[operator]
         if message.kind == DESCRIBE:
             about = json.loads(str(answer.words["config"]["description"]))
-            if change in ("nan", "inf", "label", "shape", "pickle", "float64", "twice"):
+            if change in ("nan", "inf", "huge", "label", "shape", "pickle", "float64", "float8", "twice"):
                 inner = honest(replace(message, kind=SHARD, numbers={"config": {"round": 0, "shard": 0}}))  # type: ignore[operator]
                 kept["shard"] = _spoilt(inner.tensors["shard"]["bytes"].numpy().tobytes(), change)
                 about["shards"][0]["blake3"] = blake3(kept["shard"]).hexdigest()
@@ -162,7 +162,11 @@ def _changed(change: str) -> Behaviour:
 
 def _spoilt(content: bytes, change: str) -> bytes:
     tensors = load(content)
-    if change in ("nan", "inf"):
+    if change == "huge":
+        tensors["images"][0, 0, 0, 0] = 3e38
+    elif change == "float8":
+        return save(tensors).replace(b'"F32"', b'"F4" ', 1)
+    elif change in ("nan", "inf"):
         tensors["images"][0, 0, 0, 0] = float(change)
     elif change == "label":
         tensors["labels"][0, 0] = 1.5
@@ -178,7 +182,8 @@ def _spoilt(content: bytes, change: str) -> bytes:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("nan", "not finite"), ("inf", "not finite"), ("label", "sum to more than 1"), ("shape", "shapes"),
+        ("nan", "not finite"), ("inf", "not finite"), ("huge", "which no encoding of images has"),
+        ("float8", "shard 0"), ("label", "sum to more than 1"), ("shape", "shapes"),
         ("float64", "shard 0"), ("pickle", "shard 0"), ("other", "is not what it described"),
         ("twice", "under several numbers"), ("rows", "agreed were at most"), ("scheme", "agreed was"),
         ("rounds", "does not describe"), ("normalisation", "normalisation"), ("json", "cannot be read"),
@@ -192,6 +197,21 @@ def test_what_cannot_be_encodings_is_refused_and_the_others_go_on(tmp_path: Path
     refused = (tmp_path / "out" / "refused.jsonl").read_text()
     assert said in refused
     assert '"party": 1' in refused
+
+
+def test_after_a_stop_the_same_shards_under_another_description_are_not_taken_twice(tmp_path: Path) -> None:
+    delivered(server(tmp_path, ONCE, parties(tmp_path, 2)), 0)  # all is there, and the server stops before it says so
+
+    def spaced(message: Message, honest: Behaviour) -> Message | None:
+        answer: Message = honest(message)  # type: ignore[call-arg, assignment]
+        if message.kind == DESCRIBE:
+            text = json.dumps(json.loads(str(answer.words["config"]["description"])))
+            return replace(answer, words={"config": {"description": text}})
+        return answer
+
+    again = parties(tmp_path, 2, {1: spaced})  # type: ignore[dict-item]
+    assert len(collected(server(tmp_path, ONCE, again), 0)) == len(faces())
+    assert "sent before" in (tmp_path / "out" / "refused.jsonl").read_text()
 
 
 def test_what_another_party_sent_is_not_taken_twice(tmp_path: Path) -> None:

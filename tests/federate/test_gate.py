@@ -1,11 +1,16 @@
 """The gate: what an owner's policy lets leave, what stays, and what is written down."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from blake3 import blake3
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save
 
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
@@ -180,15 +185,126 @@ def test_encodings_pass_after_their_description_alone(tmp_path: Path) -> None:
 
 
 def test_an_unmasked_shard_does_not_pass_as_masked(tmp_path: Path) -> None:
-    run = server(tmp_path, agreement(Mixup(k=4)), parties(tmp_path, 2))
+    asked, mixed = (
+        server(tmp_path, agreement(scheme), parties(tmp_path, 2)) for scheme in (InstaHide(k=4), Mixup(k=4))
+    )
+    settings = PartySettings(DATA, tmp_path / "party", Part(0, 2))
+    sharding = {"round": 0, "shard": 0}
+    about = described(answer(mixed.message(DESCRIBE, {"round": 0}), settings))
+    about["scheme"] = json.loads(asked.agreement.to_json())["scheme"]
+    node = gate(tmp_path, protocols=["encodings"], schemes=["instahide-inside:k=4"])
+    assert not node.passed(asked.message(DESCRIBE, {"round": 0}), description(about)).error
+    shard = answer(mixed.message(SHARD, sharding), settings)
+    assert "not masked" in node.passed(asked.message(SHARD, sharding), shard).error
+
+
+def described(answered: Message) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(str(answered.words["config"]["description"]))
+    return about
+
+
+def description(about: dict[str, Any], **how: Any) -> Message:
+    text = json.dumps(about, **{"indent": 1, "ensure_ascii": False, **how})
+    return Message(DESCRIBE, words={"config": {"description": text}})
+
+
+@pytest.mark.parametrize("beside", ["key", "blanks", "checksum", "class", "rows"])
+def test_nothing_travels_in_a_description(tmp_path: Path, beside: str) -> None:
+    run = server(tmp_path, agreement(InstaHide(k=4)), parties(tmp_path, 2))
+    asked = run.message(DESCRIBE, {"round": 0})
+    honest = answer(asked, PartySettings(DATA, tmp_path / "party", Part(0, 2)))
+    about = described(honest)
+    node = gate(tmp_path, protocols=["encodings"], schemes=["instahide-inside:k=4"])
+    assert not node.passed(asked, description(about)).error
+    if beside == "key":
+        about["patients"] = [0.25, 0.5]
+    elif beside == "checksum":
+        about["shards"][0]["blake3"] = "mueller"
+    elif beside == "class":
+        about["classes"][0] = "mueller"
+    elif beside == "rows":
+        about["rows"] = 0
+    assert node.passed(asked, description(about, **({"indent": 2} if beside == "blanks" else {}))).error
+
+
+@pytest.mark.parametrize("change", ["wide labels", "metadata", "longer", "other rows", "unfinished"])
+def test_nothing_travels_in_a_shard(tmp_path: Path, change: str) -> None:
+    """Bytes of a hostile app, described with their checksum as they should be."""
+    run = server(tmp_path, agreement(InstaHide(k=4)), parties(tmp_path, 2))
     settings = PartySettings(DATA, tmp_path / "party", Part(0, 2))
     describing, sharding = run.message(DESCRIBE, {"round": 0}), run.message(SHARD, {"round": 0, "shard": 0})
-    about = json.loads(str(answer(describing, settings).words["config"]["description"]))
-    about["scheme"] = json.loads(agreement(InstaHide(k=4)).to_json())["scheme"]
+    about = described(answer(describing, settings))
+    content = bytes(answer(sharding, settings).tensors["shard"]["bytes"].numpy())
+    rows = load_tensors(content)
+    raw = faces().pixels()[: len(rows["images"])]
+    changed = {
+        "wide labels": lambda: save({"images": rows["images"], "labels": raw.double().flatten(1)}),
+        "metadata": lambda: save(rows, {"patient": "mueller"}),
+        "longer": lambda: content + b"mueller ",
+        "other rows": lambda: save({"images": raw.reshape(-1, 48), "labels": rows["labels"]}),
+        "unfinished": lambda: save({**rows, "labels": rows["labels"] * float("nan")}),
+    }[change]()
+    about["shards"][0]["blake3"] = blake3(changed).hexdigest()
     node = gate(tmp_path, protocols=["encodings"], schemes=["instahide-inside:k=4"])
-    lied = Message(DESCRIBE, words={"config": {"description": json.dumps(about)}})
-    assert not node.passed(describing, lied).error
-    assert "not masked" in node.passed(sharding, answer(sharding, settings)).error
+    assert not node.passed(describing, description(about)).error
+    held = torch.frombuffer(bytearray(changed), dtype=torch.uint8)
+    assert node.passed(sharding, Message(SHARD, {"shard": {"bytes": held}})).error
+
+
+def test_rounds_limit_encodings_too(tmp_path: Path) -> None:
+    """What is described in a round too many is refused, and so are its shards."""
+    run = server(tmp_path, agreement(InstaHide(k=4), again=True, rounds=3), parties(tmp_path, 2))
+    settings = PartySettings(DATA, tmp_path / "party", Part(0, 2))
+    node = gate(tmp_path, protocols=["encodings"], schemes=["instahide-inside:k=4"], rounds=1)
+    passed = []
+    for round_ in range(3):
+        describing = run.message(DESCRIBE, {"round": round_})
+        sharding = run.message(SHARD, {"round": round_, "shard": 0})
+        for asked in (describing, sharding):
+            passed.append(not node.passed(asked, answer(asked, settings)).error)
+    assert passed == [True, True, False, False, False, False]
+
+
+def test_updates_are_held_against_the_agreed_model_and_not_against_what_the_server_sent(tmp_path: Path) -> None:
+    asked, answered = exchange(tmp_path, agreement(PRUNED))
+    node = gate(tmp_path, statistics=["num-examples", "buffers"])
+    update = answered.tensors["update"]
+    assert not node.passed(asked, answered).error
+    more = replace(asked, tensors={"model": {**asked.tensors["model"], "patients": torch.zeros(10, 144)}})
+    for tensors in (
+        {"update": {"patients": torch.zeros(10, 144)}},
+        {"update": update, "buffers": {name: torch.randn_like(tensor) for name, tensor in update.items()}},
+        {"update": {name: tensor.double() for name, tensor in update.items()}},
+    ):
+        assert "agreed model" in node.passed(more, replace(answered, tensors=tensors)).error
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"num-examples": 16.25}, {"num-examples": 16, "accuracy": 0.123456}, {"buffers": 1}]
+)
+def test_a_number_holds_no_pixel(tmp_path: Path, numbers: dict[str, float]) -> None:
+    asked, answered = exchange(tmp_path, agreement(PRUNED, buffers=False))
+    node = gate(tmp_path, statistics=["num-examples", "accuracy", "buffers"])
+    assert "number" in node.passed(asked, replace(answered, numbers={"metrics": numbers})).error
+
+
+def test_a_sentence_with_a_separator_of_lines_does_not_spoil_the_log(tmp_path: Path) -> None:
+    asked, answered = exchange(tmp_path, agreement(PRUNED, buffers=False))
+    node = gate(tmp_path)
+    node.passed(asked, Message(UPDATE, error="the class face\u2028 is another"))
+    assert not node.passed(asked, answered).error
+    assert not node.passed(replace(asked, numbers={"config": {"round": float("inf")}}), answered).error
+
+
+def test_a_log_that_is_not_written_whole_lets_nothing_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, answered = exchange(tmp_path, agreement(PRUNED, buffers=False))
+    node, write = gate(tmp_path), os.write
+    assert not node.passed(asked, answered).error
+    before = (tmp_path / "node" / LOG).read_bytes()
+    monkeypatch.setattr(os, "write", lambda descriptor, line: write(descriptor, line[:10]))
+    with pytest.raises(OSError, match="free some space"):
+        node.passed(asked, answered)
+    assert (tmp_path / "node" / LOG).read_bytes() == before
 
 
 @pytest.mark.parametrize("defence", [GradientPruning(0.5), Sign(), Quantised(4), GradientNoise(1.0, 0.5)])
@@ -212,6 +328,9 @@ def test_defences_show_in_what_they_leave_and_not_in_a_plain_update(defence: obj
         ("instahide-inside:rows=int8", "instahide-inside", True),
         ("instahide-inside:k=3:rows=int8", "instahide-inside:k=4", False),
         ("instahide-inside", "instahide-inside:rows=int8", False),
+        ("singularized-mixup:tau=1e-3:radius=0.5", "singularized-mixup:tau=1e-3", False),
+        ("laplace:scale=1e-12", "laplace", False),
+        ("instahide-cross:k=4", "instahide-inside:k=4", False),
     ],
 )
 def test_stronger_parameters_pass(scheme: str, least: str, allowed: bool) -> None:
@@ -226,6 +345,8 @@ def test_chains_may_have_more_than_the_owner_asks_for() -> None:
     more = chains("sign+gradient-pruning:p=0.99")["sign+gradient-pruning:p=0.99"]
     assert not policy.allows("gradients", more)
     assert policy.allows("gradients", Chain())
+    covered = Chain(None, (GradientPruning(0.9), GradientNoise(1e6, 0.0)))
+    assert "after gradient-pruning" in policy.allows("gradients", covered)
 
 
 @pytest.mark.parametrize(

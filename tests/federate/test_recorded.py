@@ -14,6 +14,7 @@ from hideseek.cli import main
 from hideseek.cli.audit_options import Audit
 from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
+from hideseek.federate.client import gated_answer
 from hideseek.federate.encodings import run_encodings
 from hideseek.federate.gradients import run_gradients
 from hideseek.federate.messages import UPDATE
@@ -128,3 +129,15 @@ def test_what_a_server_recorded_is_attacked_and_not_judged(tmp_path: Path, capsy
     assert main(asked) == 0
     assert "Nothing was judged" in capsys.readouterr().out
     assert list((tmp_path / "found").rglob("evidence.json"))
+
+
+def test_a_round_that_is_asked_for_again_is_recorded_again(tmp_path: Path) -> None:
+    who = parties(tmp_path, 2)
+    settings = replace(who.settings[0], record=True, seed=None)
+    run_it = server(tmp_path, agreement(DENSE), who)
+    asked = run_it.message(UPDATE, {"round": 1}, run_it.initial_state())
+    answers = [gated_answer(asked, settings) for _ in range(2)]
+    assert [answer.error for answer in answers] == ["", ""]
+    (found,) = recordings(settings.folder)
+    release, _ = joined_updates(found.folders, found.secrets)
+    assert len(release.updates) == 2

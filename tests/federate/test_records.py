@@ -33,6 +33,11 @@ def test_a_message_comes_back_as_it_was() -> None:
     assert found.tensors["update"]["n"].shape == ()
 
 
+def header(text: str) -> bytes:
+    """Write the head of an array of numpy's, whatever it says."""
+    return b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text.encode()
+
+
 @pytest.mark.parametrize(
     ("dtype", "shape", "stype", "data", "said"),
     [
@@ -42,6 +47,17 @@ def test_a_message_comes_back_as_it_was() -> None:
         ("float32", (1 << 40,), "numpy.ndarray", b"\0" * 16, "bytes, and says"),
         ("uint8", (5,), "hideseek.raw", b"\0" * 4, "bytes, and says"),
         ("float32", (2,), "numpy.ndarray", pickle.dumps([1.0] * 20), "pickled objects"),
+        ("float32", (2,), "numpy.ndarray", b"PK\3\4" + b"\0" * 60, "damaged"),
+        (
+            "float32",
+            (2,),
+            "numpy.ndarray",
+            header("{'descr': '<f4', 'fortran_order': False, 'shape': (9" + "0" * 14 + ",)}"),
+            "shape",
+        ),
+        ("float32", (2,), "numpy.ndarray", header("(" * 60), "damaged"),
+        ("float32", (2,), "numpy.ndarray", header("-" * 3000 + "1"), "damaged"),
+        ("float32", (1 << 16, 1 << 16), "hideseek.packed.sparse", b"\0" * 64, "when it is unpacked"),
     ],
 )
 def test_what_is_no_array_of_numbers_is_not_read(

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 from hideseek.errors import BadInput
@@ -18,6 +18,7 @@ from hideseek.records.samples import describe_shape
 
 Protocol = Literal["gradients", "encodings"]
 LARGEST = 1 << 40  # of any count
+LARGEST_IMAGE, MOST_CLASSES = 1 << 24, 1 << 16  # numbers, and names: whoever answers builds a model of that size
 EXTRACTOR = "efficientnet-lite0"
 SHAPE = 3  # channels, height, width
 
@@ -74,6 +75,8 @@ class Agreement:
         counts = (self.rounds, self.most_rows, *self.shape, *(() if self.size is None else (self.size,)))
         if len(self.shape) != SHAPE or not all(type(each) is int and 0 < each < LARGEST for each in counts):
             raise BadInput("rounds, sizes and shapes of an agreement are whole numbers above 0.")
+        if math.prod(self.shape) > LARGEST_IMAGE or len(self.classes) > MOST_CLASSES:
+            raise BadInput("images or classes of an agreement are more than a model of them could be built for.")
         if not 0 <= self.proximal < math.inf:
             raise BadInput(f"proximal, the μ of FedProx, must be 0 or more, not {self.proximal}.")
         if self.mixes_public != (self.public is not None):
@@ -137,10 +140,6 @@ class Agreement:
         if images.normalisation != self.normalisation:
             found.append("images are normalised by other constants than were agreed")
         return found
-
-    def with_start(self, scheme: ShareUpdates) -> Self:
-        """Give the same agreement on a client that has a model."""
-        return replace(self, scheme=scheme)
 
 
 def _public(plain: Mapping[str, Any]) -> PublicSet:

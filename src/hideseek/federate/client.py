@@ -13,6 +13,7 @@ from hideseek.federate.agreement import Agreement
 from hideseek.federate.gate import Gate
 from hideseek.federate.messages import (
     CONFIG,
+    DECIMALS,
     DESCRIBE,
     EXAMPLES,
     JUDGE,
@@ -70,10 +71,10 @@ def update(settings: PartySettings, agreement: Agreement, asked: Message, load: 
     tensors = {"update": sent}
     if agreement.buffers and buffers:
         tensors["buffers"] = buffers
+    message = Message(asked.kind, tensors, {METRICS: {EXAMPLES: len(rows)}})
     if party.settings.record:
-        truth = rows, sources, weights
-        record_update(party, client, _round(asked), sent, buffers if agreement.buffers else None, truth)
-    return Message(asked.kind, tensors, {METRICS: {EXAMPLES: len(rows)}})
+        record_update(party, client, _round(asked), message, (rows, sources, weights))
+    return message
 
 
 def describe(settings: PartySettings, agreement: Agreement, asked: Message, load: Load) -> Message:
@@ -106,7 +107,7 @@ def judge(settings: PartySettings, agreement: Agreement, asked: Message, load: L
     """Say how many of the party's own images the model gets right, where the owner allows that."""
     party, trained = load(settings, agreement), _trained(agreement, asked)
     share = accuracy(predict(trained, party.private), party.private.labels)
-    return Message(asked.kind, numbers={METRICS: {EXAMPLES: len(party.private), "accuracy": share}})
+    return Message(asked.kind, numbers={METRICS: {EXAMPLES: len(party.private), "accuracy": round(share, DECIMALS)}})
 
 
 def take(settings: PartySettings, agreement: Agreement, asked: Message, load: Load) -> Message:

@@ -92,7 +92,7 @@ def delivered(server: Server, round_: int) -> tuple[list[Delivery], dict[str, An
     """Get the shards of all chosen parties onto the disk; gives all that is there, whole, and who sent now."""
     folder = _folder(server, round_)
     kept = {each.folder: each for each in _complete(folder, server.agreement)}
-    deliveries = _described(server, round_, folder)
+    deliveries = _described(server, round_, folder, kept)
     asked = len(deliveries)
     _fetch(server, round_, deliveries)
     arrived = kept | {each.folder: each for each in deliveries.values()}
@@ -155,7 +155,7 @@ def _complete(folder: Path, agreement: Agreement) -> Iterator[Delivery]:
             yield delivery
 
 
-def _described(server: Server, round_: int, folder: Path) -> dict[int, Delivery]:
+def _described(server: Server, round_: int, folder: Path, kept: Mapping[Path, Delivery]) -> dict[int, Delivery]:
     """Ask what parties will send; who does not answer, or differs from the agreement, is left out.
 
     Encodings are known by their description, which has a checksum of every shard: a party that comes back goes on
@@ -176,7 +176,10 @@ def _described(server: Server, round_: int, folder: Path) -> dict[int, Delivery]
                 text = _text(answer)
                 delivery = Delivery(folder / blake3(text.encode()).hexdigest()[:32], server.agreement)
                 delivery.describe(text)
-                if not taken.isdisjoint(delivery.digests()):
+                others = {
+                    shard for place, other in kept.items() if place != delivery.folder for shard in other.digests()
+                }
+                if not (taken | others).isdisjoint(delivery.digests()):
                     raise BadInput("it sends what was sent before, by itself or by another party")
                 taken |= delivery.digests()
                 found[party] = delivery

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Self
 from hideseek.errors import BadInput
 from hideseek.federate import outgoing
 from hideseek.federate.agreement import Agreement
+from hideseek.federate.description import canonical, check_description
 from hideseek.federate.gate_log import LOG, GateLog, Leak
 from hideseek.federate.messages import (
     CONFIG,
@@ -27,6 +28,8 @@ from hideseek.federate.messages import (
 )
 from hideseek.federate.party import Party, PartySettings, loaded
 from hideseek.federate.policy import Policy
+from hideseek.federate.received_model import planned_tensors
+from hideseek.hide import RecipeEncoder
 from hideseek.hide.updates import ShareUpdates
 from hideseek.hide.updates.chains import Chain
 
@@ -71,15 +74,16 @@ class Gate:
             self._write(asked, sent, digest, answer.error)
             return sent
         leaks: list[Leak] = []
+        kept: dict[str, Any] = {}
         try:
             agreement = Agreement.from_json(word(asked, CONFIG, "agreement"))
-            self._check(agreement, asked, answer, digest)
+            kept = self._check(agreement, asked, answer, digest)
             leaks = self._inspected(agreement, asked, answer)
             most = max((leak.recovered for leak in leaks), default=0)
             why = f"an attack gets {most} images back from it" if most > self.policy.recovered else ""
         except (BadInput, ValueError, KeyError, TypeError, RuntimeError) as mistake:
             why = str(mistake) or "it cannot be understood"
-        self._write(asked, answer, digest, why, leaks)
+        self._write(asked, answer, digest, why, leaks, kept)
         if why:
             return Message(answer.kind, error=f"{REFUSED}: {why}" if self.words else REFUSED)
         return answer
@@ -88,58 +92,75 @@ class Gate:
         """Write down what the owner should know, and nobody else."""
         self.log.append({"note": sentence})
 
-    def _check(self, agreement: Agreement, asked: Message, answer: Message, digest: str) -> None:
+    def _check(self, agreement: Agreement, asked: Message, answer: Message, digest: str) -> dict[str, Any]:
+        """Refuse what may not leave, and give what is to be remembered of what may."""
         if answer.kind != asked.kind:
             raise BadInput(f"an answer to {asked.kind} is called {answer.kind}")
         check = {UPDATE: self._update, DESCRIBE: self._description, SHARD: self._shard, JUDGE: self._judged}
         if answer.kind == TAKE:
             outgoing.only(answer)
-            return
+            return {}
         if answer.kind not in check:
             raise BadInput(f"messages of the kind {answer.kind} are unknown here")
-        check[answer.kind](agreement, asked, answer)
-        if answer.kind in (UPDATE, DESCRIBE) and len(self.log.released(answer.kind) | {digest}) > self.policy.rounds:
+        kept = check[answer.kind](agreement, answer)
+        if answer.kind != SHARD and len(self.log.released(answer.kind) | {digest}) > self.policy.rounds:
             raise BadInput(f"images were in {self.policy.rounds} rounds already, and more are not allowed")
+        return kept
 
-    def _update(self, agreement: Agreement, asked: Message, answer: Message) -> None:
-        """Check an update: of the model that came, of enough images, defended by what is allowed."""
+    def _update(self, agreement: Agreement, answer: Message) -> dict[str, Any]:
+        """Check an update: of the agreed architecture, of enough images, defended by what is allowed."""
         scheme, policy = agreement.scheme, self.policy
         if not isinstance(scheme, ShareUpdates):
             raise BadInput("an update is sent where encodings were agreed on")
         if why := policy.allows("gradients", Chain(scheme.encoding, scheme.defences)):
             raise BadInput(why)
-        outgoing.only(answer, tensors={"update", "buffers"}, numbers=policy.statistics)
-        model, update = asked.tensors.get("model", {}), answer.tensors.get("update", {})
-        outgoing.must_be_like(update, model)
+        outgoing.only(answer, tensors={"update", "buffers"}, numbers=self._numbers)
+        parameters, buffers = planned_tensors(agreement.model, agreement.shape, len(agreement.classes))
+        update = answer.tensors.get("update", {})
+        outgoing.must_be_like(update, parameters)
         if "buffers" in answer.tensors:
             if "buffers" not in policy.statistics:
                 raise BadInput("running statistics of batch norm are not allowed")
-            outgoing.must_be_like(answer.tensors["buffers"], model)
+            outgoing.must_be_like(answer.tensors["buffers"], buffers)
         if not number(answer, METRICS, EXAMPLES) >= policy.cohort:
             raise BadInput(f"an update is of fewer than {policy.cohort} images")
         if scheme.defences and not scheme.defences[-1].evident(dict(update)):
             raise BadInput(f"the update does not look as {scheme.defences[-1].mechanism} leaves it")
+        return {}
 
-    def _description(self, agreement: Agreement, asked: Message, answer: Message) -> None:
-        """Check a description, of encodings whose scheme is allowed, and keep the digests of their shards."""
+    def _description(self, agreement: Agreement, answer: Message) -> dict[str, Any]:
+        """Check a description, of encodings whose scheme is allowed, and remember the digests of their shards."""
         outgoing.only(answer, words={CONFIG: {"description"}})
-        about, scheme = outgoing.description(word(answer, CONFIG, "description"))
-        if why := self.policy.allows("encodings", scheme):
+        if not isinstance(agreement.scheme, RecipeEncoder):
+            raise BadInput("encodings are described where updates were agreed on")
+        if why := self.policy.allows("encodings", agreement.scheme):
             raise BadInput(why)
+        about = canonical(word(answer, CONFIG, "description"))
+        check_description(about, agreement)
         if about["rows"] < self.policy.cohort:
             raise BadInput(f"encodings are of fewer than {self.policy.cohort} images")
         if "seed" in about and not self.policy.seeded:
             raise BadInput("the keys of the encodings come from a seed, so that anyone can undo them")
-        self.log.append({"shards": [each["blake3"] for each in about["shards"]], "scheme": about["scheme"]})
+        return {
+            "shards": {each["blake3"]: each["rows"] for each in about["shards"]},
+            "encodings": {name: about[name] for name in ("shape", "classes", "scheme")},
+        }
 
-    def _shard(self, agreement: Agreement, asked: Message, answer: Message) -> None:
+    def _shard(self, agreement: Agreement, answer: Message) -> dict[str, Any]:
         """Check a shard: of encodings that were described, and allowed, before; a mask must show."""
         outgoing.only(answer, tensors={"shard"})
         outgoing.must_be_rows(*outgoing.shard(answer, self.log))
+        return {}
 
-    def _judged(self, agreement: Agreement, asked: Message, answer: Message) -> None:
+    def _judged(self, agreement: Agreement, answer: Message) -> dict[str, Any]:
         """Check how a party judges the model: numbers that the owner allows, and nothing else."""
-        outgoing.only(answer, numbers=self.policy.statistics)
+        outgoing.only(answer, numbers=self._numbers)
+        return {}
+
+    @property
+    def _numbers(self) -> set[str]:
+        """Give the numbers that the owner allows; running statistics are tensors."""
+        return set(self.policy.statistics) - {"buffers"}
 
     def _inspected(self, agreement: Agreement, asked: Message, answer: Message) -> list[Leak]:
         """Attack what is about to leave, where the owner wants that."""
@@ -154,16 +175,24 @@ class Gate:
             return inspected(self.policy.inspect, update_seen(agreement, asked, answer), party.private)
         return inspected(self.policy.inspect, encodings_seen(party, *outgoing.shard(answer, self.log)), party.private)
 
-    def _write(self, asked: Message, sent: Message, digest: str, why: str, leaks: Sequence[Leak] = ()) -> None:
+    def _write(
+        self,
+        asked: Message,
+        sent: Message,
+        digest: str,
+        why: str,
+        leaks: Sequence[Leak] = (),
+        kept: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write down what leaves, or why it stays, before it does; a log that cannot be written lets nothing leave."""
         round_ = number(asked, CONFIG, "round")
         entry: dict[str, Any] = {
             "time": round(time.time(), 3),
             "kind": sent.kind,
-            "round": None if math.isnan(round_) else int(round_),
+            "round": int(round_) if math.isfinite(round_) else None,
             "bytes": sent.size(),
             "digest": digest,
             "passed": not why,
         }
-        entry |= {"why": why} if why else {}
+        entry |= {"why": why} if why else dict(kept or {})
         self.log.append(entry | ({"leaks": [leak.entry() for leak in leaks]} if leaks else {}))

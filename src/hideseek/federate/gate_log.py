@@ -1,5 +1,6 @@
 """What a gate writes down: every message that left or stayed, what it leaks, and what was described before."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hideseek.files import own_folder, parsed
+from hideseek.files import own_folder, parsed, read_lines
 
 LOG = "left.jsonl"
 
@@ -38,24 +39,28 @@ class GateLog:
     def append(self, entry: Mapping[str, Any]) -> None:
         """Add a line, and wait until the disk has it; what cannot be written must not leave."""
         own_folder(self.folder, 0o700)
-        line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+        line = json.dumps(entry).encode() + b"\n"
         descriptor = os.open(self.folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(descriptor, line)
+            before = os.fstat(descriptor).st_size
+            if os.write(descriptor, line) != len(line):
+                os.ftruncate(descriptor, before)
+                raise OSError(errno.ENOSPC, f"{self.folder / LOG} cannot be written whole: free some space")
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
     def entries(self) -> list[dict[str, Any]]:
         """Give all that was written down."""
-        path = self.folder / LOG
-        return [parsed(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+        return [parsed(line) for line in read_lines(self.folder / LOG)]
 
     def released(self, kind: str) -> set[str]:
         """Give the digests of the messages of a kind that left."""
         return {each["digest"] for each in self.entries() if each.get("passed") and each.get("kind") == kind}
 
     def described(self, shard: str) -> dict[str, Any] | None:
-        """Give the scheme that encodings were described with, by the digest of a shard of theirs."""
-        found = [each["scheme"] for each in self.entries() if shard in each.get("shards", ())]
-        return found[-1] if found else None
+        """Give what was described, and left, of a shard with this digest: its rows, their shape, classes and scheme."""
+        for entry in reversed(self.entries()):
+            if entry.get("passed") and shard in (shards := entry.get("shards", {})):
+                return {**entry["encodings"], "rows": shards[shard]}
+        return None

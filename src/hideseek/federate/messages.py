@@ -14,6 +14,7 @@ from hideseek.files import content
 # the kinds of messages that a server sends, and names in them
 UPDATE, DESCRIBE, SHARD, JUDGE, TAKE = "train", "query.describe", "query.shard", "evaluate", "query.take"
 CONFIG, METRICS, EXAMPLES = "config", "metrics", "num-examples"
+DECIMALS = 4  # of shares, such as an accuracy
 
 Number = int | float
 Word = str | bytes | bool | int | float

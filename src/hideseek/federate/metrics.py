@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from hideseek.files import new_file
+from hideseek.files import new_file, read_lines
 
 METRICS = "metrics.jsonl"
 RECENT = 5  # rounds whose time tells how long others will take
@@ -15,8 +15,7 @@ RECENT = 5  # rounds whose time tells how long others will take
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Read what was measured in every round so far."""
-    path = folder / METRICS
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return [json.loads(line) for line in read_lines(folder / METRICS)]
 
 
 def write_metrics(folder: Path, measured: Mapping[str, Any]) -> None:

@@ -1,21 +1,20 @@
 """What a message that leaves a node must look like, whichever app made it."""
 
+import math
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load
 from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.federate.gate_log import GateLog
-from hideseek.federate.messages import METRICS, Message
-from hideseek.files import parsed
+from hideseek.federate.messages import DECIMALS, EXAMPLES, METRICS, Message
 from hideseek.hide import RecipeEncoder
+from hideseek.hide.files.release_checks import check_values, shard_layout, wanted_tensors
 from hideseek.hide.files.schemes import from_json
 
+MOST = 1 << 40  # images that a message may be of
 BALANCE = 8.0  # deviations that neighbouring signs of a row may agree by, under a mask
 
 
@@ -26,65 +25,71 @@ def only(
     numbers: Collection[str] = (),
     words: Mapping[str, set[str]] | None = None,
 ) -> None:
-    """Refuse groups of tensors, numbers and words that nobody asked for; a number is one number, and no list."""
+    """Refuse groups of tensors, numbers and words that nobody asked for; a number is one number, and no list.
+
+    Numbers count images, or are shares with few digits: more digits could hold a pixel.
+    """
     if extra := sorted(set(answer.tensors) - set(tensors)):
         raise BadInput(f"tensors called {extra[0]!r} are not allowed")
     for group, values in answer.numbers.items():
         for name, value in values.items():
-            if group != METRICS or name not in numbers or not isinstance(value, int | float):
+            if group != METRICS or name not in numbers or not _plain(name, value):
                 raise BadInput(f"the number {name!r} is not allowed")
     if {group: set(values) for group, values in answer.words.items()} != (words or {}):
         raise BadInput("words are not allowed in this message")
 
 
-def must_be_like(found: Mapping[str, Tensor], model: Mapping[str, Tensor]) -> None:
-    """Refuse what is no update of a model: other tensors, other shapes, numbers that are not finite."""
+def _plain(name: str, value: object) -> bool:
+    """Tell whether a number is what its name says: a count, or a share of four decimals."""
+    if name == EXAMPLES:
+        return type(value) is int and 0 <= value < MOST
+    return isinstance(value, float) and 0 <= value <= 1 and value == round(value, DECIMALS)
+
+
+def must_be_like(found: Mapping[str, Tensor], planned: Mapping[str, Tensor]) -> None:
+    """Refuse what is not of the agreed architecture: other tensors, shapes or types, numbers that are not finite."""
     if not found:
-        raise BadInput("what is sent is no update of the model that came")
+        raise BadInput("what is sent is no update of the agreed model")
     for name, tensor in found.items():
-        if name not in model or tensor.shape != model[name].shape:
-            raise BadInput("what is sent is no update of the model that came")
+        if name not in planned or tensor.shape != planned[name].shape or tensor.dtype != planned[name].dtype:
+            raise BadInput("what is sent is no update of the agreed model")
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
             raise BadInput("what is sent holds numbers that are not finite")
 
 
-def description(text: str) -> tuple[dict[str, Any], RecipeEncoder]:
-    """Read a description of encodings, and their scheme; one that gives away what should stay secret is refused."""
-    about = parsed(text)
-    scheme = from_json(about["scheme"])
-    if not isinstance(scheme, RecipeEncoder):
-        raise BadInput("what is described is no encoding of images")
-    if about.get("given_away") or about.get("rounds", 1) != 1:
-        raise BadInput("the encodings give away what should stay secret")
-    return about, scheme
-
-
 def shard(answer: Message, log: GateLog) -> tuple[RecipeEncoder, dict[str, Tensor]]:
-    """Read a shard, and give the scheme that it was described with."""
+    """Read a shard that was described before, and give its scheme; one that holds anything else is refused.
+
+    Its bytes leave as they are, so that its head must be the one that encodings of this description have.
+    """
     held = answer.tensors.get("shard", {})
-    if set(held) != {"bytes"} or held["bytes"].dtype != torch.uint8:
+    if set(held) != {"bytes"} or held["bytes"].dtype != torch.uint8 or held["bytes"].ndim != 1:
         raise BadInput("what is sent is no shard")
-    stated = log.described(answer.digests["shard", "bytes"])
-    if stated is None:
+    about = log.described(answer.digests["shard", "bytes"])
+    if about is None:
         raise BadInput("the shard is of encodings that were not described")
-    scheme = from_json(stated)
-    assert isinstance(scheme, RecipeEncoder)  # noqa: S101 (`description`)
-    try:
-        return scheme, load(held["bytes"].cpu().numpy().tobytes())
-    except SafetensorError:
-        raise BadInput("what is sent is no shard") from None
+    scheme = from_json(about["scheme"])
+    assert isinstance(scheme, RecipeEncoder)  # noqa: S101 (`check_description`)
+    wanted = wanted_tensors(about, scheme)
+    head, places = shard_layout(about["rows"], wanted)
+    content = held["bytes"].cpu().contiguous()
+    if len(content) != max(end for _, end in places.values()) or content[: len(head)].numpy().tobytes() != head:
+        raise BadInput("a shard holds encodings and labels as they were described, and nothing else")
+    return scheme, {
+        name: content[slice(*places[name])].view(kind).view(about["rows"], *shape)
+        for name, (kind, shape) in wanted.items()
+    }
 
 
-def must_be_rows(scheme: RecipeEncoder, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse a shard that holds something else than encodings and labels, or whose encodings have no mask."""
-    if set(tensors) != {"images", "labels"}:
-        raise BadInput("a shard holds encodings and labels, and nothing else")
+def must_be_rows(scheme: RecipeEncoder, tensors: dict[str, Tensor]) -> None:
+    """Refuse rows that are not finite, labels that are none, and encodings without the mask that they should have."""
+    check_values(tensors, "the shard")
     if scheme.masked and not balanced(tensors["images"]):
         raise BadInput("the encodings are not masked")
 
 
 def balanced(rows: Tensor) -> bool:
-    """Tell whether signs of neighbours agree by chance alone in every row, as under a mask of fair coins.
+    """Tell whether signs of neighbours agree by chance alone, in every row and in all, as under a mask of fair coins.
 
     Floats have a sign bit, zeros too; a row of bytes has zeros without a sign, which do not count.
     """
@@ -98,4 +103,5 @@ def balanced(rows: Tensor) -> bool:
         signs = np.sign(flat)
         agree = signs[:, 1:] * signs[:, :-1]
         counts, sums = np.count_nonzero(agree, 1), agree.sum(1, dtype=np.int64)
-    return bool((counts > 0).any()) and bool((np.abs(sums) <= BALANCE * np.sqrt(counts)).all())
+    whole = abs(int(sums.sum())) <= BALANCE * math.sqrt(counts.sum())  # rows of few pixels tell nothing one by one
+    return bool((counts > 0).any()) and whole and bool((np.abs(sums) <= BALANCE * np.sqrt(counts)).all())

@@ -14,6 +14,7 @@ from hideseek.federate.agreement import Agreement
 from hideseek.records import Samples
 
 SPLIT = 5  # the seed of how a trial's images are dealt out: no secret
+LEAST_SPREAD, LOOKED_AT = 0.02, 256  # the deviation of normalised pixels, at least, and images that tell it
 COLOURS = (1, 3)  # channels that images can be brought to; features are as they are
 
 
@@ -86,6 +87,8 @@ def load_party(settings: PartySettings, agreement: Agreement) -> Party:
     images = _prepared(images, agreement)
     if found := agreement.differences(images):
         raise Differs("; ".join(found))
+    if not LEAST_SPREAD < float(images.pixels(slice(0, LOOKED_AT)).std()) < 1 / LEAST_SPREAD:
+        raise Differs("the agreed constants make these images far larger or smaller than noise and clipping expect")
     public = None
     if agreement.public is not None:
         wanted = agreement.shape[1:] if agreement.public.address.startswith("patches:") else agreement.size

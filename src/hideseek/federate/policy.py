@@ -139,6 +139,10 @@ def _weaker(scheme: Any, least: Any) -> str:
             if not remaining:
                 return why
             remaining.pop(0)
+        if least.defences and remaining:
+            return (
+                f"after {least.defences[-1].mechanism} updates go through {remaining[0].mechanism}, which may cover it"
+            )
         return ""
     if isinstance(scheme, Coarse) and not isinstance(least, Coarse):
         return _weaker(scheme.scheme, least)  # rounding what is shared tells nobody more
@@ -148,8 +152,10 @@ def _weaker(scheme: Any, least: Any) -> str:
         if not each.compare:
             continue
         found, wanted, way = getattr(scheme, each.name), getattr(least, each.name), least.harder.get(each.name, 0)
-        if wanted is None or found == wanted:
+        if found == wanted:
             continue
+        if wanted is None:
+            return f"{least.mechanism} has {each.name} = {found}, which the policy leaves to the images"
         if dataclasses.is_dataclass(wanted) and hasattr(wanted, "mechanism"):
             if why := _weaker(found, wanted):
                 return why

@@ -1,6 +1,5 @@
 """The server's pool: a folder for the encodings of every party, in which a release grows shard by shard."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,12 @@ from blake3 import blake3
 from hideseek.errors import BadInput
 from hideseek.federate.agreement import Agreement
 from hideseek.federate.client import DESCRIPTION
+from hideseek.federate.description import LONGEST, check_description, largest_number
 from hideseek.files import new_file, own_folder, parsed
-from hideseek.hide import RecipeEncoder
 from hideseek.hide.files.release_checks import HEADER, checked_content, read_description, wanted_tensors
 from hideseek.hide.files.release_files import read_release
-from hideseek.hide.files.schemes import from_json, to_json
 from hideseek.hide.files.shards import shard_name
 from hideseek.records import Samples
-
-LONGEST = 1 << 22  # characters of a description
 
 
 @dataclass(frozen=True)
@@ -40,40 +36,15 @@ class Delivery:
                 parsed(text)
                 with new_file(path) as file:
                     file.write(text.encode())
-            self._check(read_description(self.folder))  # also of one that a server wrote before it was stopped
+            check_description(
+                read_description(self.folder), self.agreement
+            )  # also of one that a server wrote before it was stopped
         except ValueError:
             path.unlink(missing_ok=True)
             raise BadInput("its description cannot be read") from None
         except BadInput as mistake:
             path.unlink(missing_ok=True)
             raise BadInput(str(mistake).replace(str(path), "its description")) from None
-
-    def _check(self, about: dict[str, Any]) -> None:
-        agreement = self.agreement
-        scheme, agreed = from_json(about["scheme"]), agreement.scheme
-        assert isinstance(agreed, RecipeEncoder)  # noqa: S101 (the protocol's)
-        stated = to_json(scheme)
-        for name, value in to_json(agreed).items():
-            if value is not None and stated.get(name) != value:
-                raise BadInput(f"its scheme has {name} = {stated.get(name)!r}, agreed was {value!r}")
-        classes = about["classes"] if isinstance(about["classes"], list) else len(agreement.classes)
-        wanted = {
-            "shape": list(agreement.shape),
-            "classes": list(agreement.classes) if isinstance(classes, list) else len(agreement.classes),
-            "normalisation": json.loads(json.dumps(vars(agreement.normalisation))),
-        }
-        for name, value in wanted.items():
-            if about[name] != value:
-                raise BadInput(f"its {name} are not those that were agreed on")
-        if about["rows"] > agreement.most_rows:
-            raise BadInput(f"it sends {about['rows']:,} encodings, agreed were at most {agreement.most_rows:,}")
-        if min(each["rows"] for each in about["shards"]) < 1:
-            raise BadInput("it describes shards without encodings")
-        if about.get("rounds", 1) != 1 or about.get("given_away"):
-            raise BadInput("it sends several encodings of an image, or what should stay secret")
-        public = None if agreement.public is None else agreement.public.digest
-        if (about["public"] or {"blake3": None})["blake3"] != public:
-            raise BadInput("it mixed other public images than were agreed on")
 
     @property
     def about(self) -> dict[str, Any]:
@@ -96,13 +67,16 @@ class Delivery:
             raise BadInput(f"it sends the shard {place} a second time")
         if [each["blake3"] for each in about["shards"]].count(shard["blake3"]) > 1:
             raise BadInput(f"it sends the shard {place} under several numbers")
-        wanted = wanted_tensors(about, from_json(about["scheme"]))
+        scheme = check_description(about, self.agreement)
+        wanted = wanted_tensors(about, scheme)
         row = sum(
             torch.empty(0, dtype=kind).element_size() * torch.Size(shape).numel() for kind, shape in wanted.values()
         )
         if len(content) > shard["rows"] * row + HEADER or blake3(content).hexdigest() != shard["blake3"]:
             raise BadInput(f"the shard {place} is not what it described")
-        checked_content(content, f"the shard {place}", shard, wanted)
+        images = checked_content(content, f"the shard {place}", shard, wanted)["images"]
+        if images.is_floating_point() and float(images.abs().max()) > (most := largest_number(self.agreement, scheme)):
+            raise BadInput(f"the shard {place} holds numbers above {most:.3g}, which no encoding of images has")
         with new_file(path) as file:  # whole or not at all, and only what was checked
             file.write(content)
 

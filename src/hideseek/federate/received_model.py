@@ -31,7 +31,8 @@ class MaliciousModel(BadInput):
 def received_model(state: Mapping[str, Tensor], agreement: Agreement) -> SharedModel:
     """Build the agreed architecture with the weights that came, or say why they are refused."""
     make = partial(build, agreement.model, agreement.shape, len(agreement.classes))
-    planned = _planned(agreement.model, agreement.shape, len(agreement.classes))
+    parameters, buffers = planned_tensors(agreement.model, agreement.shape, len(agreement.classes))
+    planned = {**parameters, **buffers}
     check_update(state, planned, WHERE)
     model = SharedModel(agreement.model, make, as_float32(state, planned, WHERE))
     check_honest(model, agreement)
@@ -39,10 +40,16 @@ def received_model(state: Mapping[str, Tensor], agreement: Agreement) -> SharedM
 
 
 @lru_cache(maxsize=8)
-def _planned(name: str, shape: tuple[int, int, int], classes: int) -> Mapping[str, Tensor]:
-    """Give what the tensors of an architecture are like; the party's own images have that shape, so it is no bomb."""
-    state = build(name, shape, classes).state_dict()
-    return {key: torch.empty_like(tensor, device="meta") for key, tensor in state.items()}
+def planned_tensors(
+    name: str, shape: tuple[int, int, int], classes: int
+) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
+    """Give what the parameters and the buffers of an architecture are like."""
+    network = build(name, shape, classes)
+    parameters, buffers = (
+        {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors}
+        for tensors in (network.named_parameters(), network.named_buffers())
+    )
+    return parameters, buffers
 
 
 def check_honest(model: SharedModel, agreement: Agreement) -> None:

@@ -21,6 +21,7 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 
 RECORDED = "recorded"
+DIGITS = 16  # of a digest, in names
 
 State = Mapping[str, Tensor]
 
@@ -29,20 +30,25 @@ def record_update(
     party: Party,
     client: ShareUpdates,
     round_: int,
-    sent: State,
-    buffers: State | None,
+    message: Message,
     truth: tuple[Samples, Tensor, Tensor],
 ) -> None:
-    """Keep an update at home as a release, and its ground truth in a file that only its owner can read."""
+    """Keep an update at home as a release, and its ground truth in a file that only its owner can read.
+
+    Its name has the round, and the message's digest as the gate's log has it: a round that is asked for again is
+    another update, and one that the gate kept is told from those that left.
+    """
     rows, sources, weights = truth
     model = client.start
     assert model is not None  # noqa: S101 (a client that computed an update)
-    release = _release(client, party.agreement, model, [sent], None if buffers is None else [buffers], [len(rows)])
+    buffers = message.tensors.get("buffers")
+    after = None if buffers is None else [buffers]
+    release = _release(client, party.agreement, model, [message.tensors["update"]], after, [len(rows)])
     again = Recomputed(model, client.mode, (rows,), client)
     masked = client.encoding is not None and client.encoding.masked
     secret = UpdateSecret(party.private, sources[None], weights[None], torch.zeros(1, dtype=torch.int64), masked, again)
-    folder = party.settings.folder / RECORDED
-    write_updates(folder / _name(round_), release, folder / f"{_name(round_)}.secret", secret)
+    folder, name = party.settings.folder / RECORDED, f"{_name(round_)}-{message.digest()[:DIGITS]}"
+    write_updates(folder / name, release, folder / f"{name}.secret", secret)
 
 
 def record_received(out: Path, agreement: Agreement, round_: int, state: State, answers: Mapping[int, Message]) -> None:

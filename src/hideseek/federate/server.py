@@ -13,12 +13,13 @@ from torch import Tensor
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.data import load, normalise
 from hideseek.errors import BadInput
+from hideseek.escapes import escaped
 from hideseek.federate.agreement import Agreement
 from hideseek.federate.messages import CONFIG, TAKE, Message
 from hideseek.federate.metrics import line, place_of, seconds_left, write_metrics
 from hideseek.federate.metrics import read_metrics as read_metrics  # noqa: PLC0414 (for those who have a server)
 from hideseek.federate.parties import Counted, Parties, Traffic
-from hideseek.files import new_file, own_folder
+from hideseek.files import new_file, own_folder, read_lines
 from hideseek.learn import accuracy, predict
 from hideseek.models import build
 from hideseek.records import Samples
@@ -27,6 +28,7 @@ from hideseek.train.training import Training
 from hideseek.train.worker import torch_seed
 
 REFUSED = "refused.jsonl"
+SENTENCE = 500  # characters of a reason that are kept: it may be a party's own
 POLL = 0.5  # seconds between two looks for parties
 Tell = Callable[[str], None]
 
@@ -127,7 +129,8 @@ class Server:
         return [present[place] for place in order[:count].sort().values.tolist()]
 
     def refuse(self, party: int, round_: int, why: str) -> None:
-        """Write down, and tell, that what a party sent is not used."""
+        """Write down, and tell, that what a party sent is not used; the words may be the party's own."""
+        why = escaped(why if len(why) <= SENTENCE else f"{why[:SENTENCE]}…")
         self.tell(f"party {party} is refused in round {round_}: {why}")
         self._append(REFUSED, {"round": round_, "party": party, "why": why})
 
@@ -174,8 +177,7 @@ class Server:
 
 def read_refused(folder: Path) -> list[dict[str, Any]]:
     """Read what was refused so far: of which party, in which round, and why."""
-    path = folder / REFUSED
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return [json.loads(line) for line in read_lines(folder / REFUSED)]
 
 
 def load_test(address: str | None, agreement: Agreement) -> Samples | None:

@@ -39,6 +39,11 @@ def read_record(path: Path) -> Any:
     return parsed(read_bytes(path, RECORD).decode("utf-8"))
 
 
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a file, none if it is not there; Unicode has separators of lines that end none here."""
+    return [line for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
+
+
 def parsed(text: str, **how: Any) -> Any:
     """Parse JSON; a name that stands twice in one object, NaN, or nesting without end is a ValueError.
 

@@ -7,7 +7,7 @@ from flwr.app import Message as FlowerMessage
 from flwr.clientapp.typing import ClientAppCallable, Mod
 
 from hideseek.errors import BadInput
-from hideseek.federate.flower.records import plain
+from hideseek.federate.flower.records import content, plain
 from hideseek.federate.gate import Gate
 from hideseek.federate.party import PartySettings
 
@@ -34,6 +34,7 @@ def gate_mod(settings_of: Callable[[Context], PartySettings]) -> Mod:
         if context.node_config.get(GATED) is True:
             return reply
         passed = gate.passed(asked, answered)
-        return FlowerMessage(Error(REFUSED, passed.error), reply_to=message) if passed.error else reply
+        sent = Error(REFUSED, passed.error) if passed.error else content(passed)  # anew: records may have had more
+        return FlowerMessage(sent, reply_to=message)
 
     return mod

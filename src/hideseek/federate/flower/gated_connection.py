@@ -18,10 +18,10 @@ from flwr.supercore.inflatable.inflatable_object import (
 )
 from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents
 from flwr.supercore.run import RunNotRunningException
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from hideseek.errors import BadInput
 from hideseek.federate.flower.gate_mod import FAILED, REFUSED
+from hideseek.federate.flower.parties import UNREADABLE
 from hideseek.federate.flower.records import content, plain
 from hideseek.federate.gate import Gate
 from hideseek.federate.messages import Message
@@ -198,7 +198,7 @@ def _inflated(name: str, parts: dict[str, bytes]) -> FlowerMessage:
             raise BadInput("a part of a message is not what its checksum says")
     try:
         found = inflate_object_from_contents(name, parts)
-    except (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, DecodeError) as mistake:
+    except UNREADABLE as mistake:
         raise BadInput(f"a message cannot be read ({type(mistake).__name__})") from None
     if not isinstance(found, FlowerMessage) or (found.has_content() and not isinstance(found.content, RecordDict)):
         raise BadInput("what is sent is no message")

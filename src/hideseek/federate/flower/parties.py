@@ -9,12 +9,15 @@ import httpx
 from flwr.app import Message as FlowerMessage
 from flwr.app import RecordDict
 from flwr.serverapp import Grid
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from hideseek.errors import BadInput
 from hideseek.federate.flower.records import content, plain
 from hideseek.federate.messages import Message
 from hideseek.federate.parties import Parties
 
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, DecodeError)
+"""What Flower raises on a message that is put together wrongly."""
 POLL = 0.1  # seconds between two looks for answers; Flower's own calls look every three
 LOOKING = 0.1  # the most of the time that is spent on looking
 AHEAD = 2  # messages of a queue that are under way: a node that finds none after its answer rests for three seconds
@@ -94,11 +97,13 @@ class FlowerParties(Parties):
 
     def _answer(self, number: str) -> Message | None:
         """Look for one answer; others stay with Flower until they are looked for, so that few are held at a time."""
-        for answer in self._arrived(number):
-            try:
+        try:
+            for answer in self._arrived(number):
                 return plain(answer)
-            except BadInput as mistake:
-                return Message(answer.metadata.message_type, error=str(mistake))
+        except BadInput as mistake:
+            return Message("", error=str(mistake))
+        except UNREADABLE:
+            return Message("", error="it sends what is no message")
         return None
 
     def _arrived(self, number: str) -> Iterable[FlowerMessage]:

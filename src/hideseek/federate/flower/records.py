@@ -3,6 +3,8 @@
 import math
 import warnings
 from collections.abc import Mapping
+from io import BytesIO
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ KINDS = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "ui
 RAW = "hideseek.raw"  # bytes as they are, which no header need be parsed for
 PACKED = "hideseek.packed."  # and how
 NUMPY = "numpy.ndarray"
+LARGEST = 1 << 32  # bytes of a message, unpacked
 HEADER = 1 << 12  # bytes of a header of numpy's, at most
 
 
@@ -43,11 +46,15 @@ def plain(message: FlowerMessage) -> Message:
     tensors: dict[str, Mapping[str, Tensor]] = {}
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
-    carried = 0
+    carried = held = 0
     for name, record in message.content.items():
         if isinstance(record, ArrayRecord):
+            wanted = held + sum(4 * math.prod(map(abs, array.shape)) for array in record.values() if _is_packed(array))
+            if wanted > LARGEST:
+                raise BadInput(f"it is of {wanted:,} bytes when it is unpacked, and is not read")
             tensors[name] = {key: _tensor(f"{name}.{key}", array) for key, array in record.items()}
             carried += sum(len(array.data) for array in record.values())
+            held += sum(tensor.nbytes for tensor in tensors[name].values())
         elif isinstance(record, MetricRecord):
             numbers[name.removesuffix(".numbers")] = dict(record)
         else:
@@ -64,9 +71,13 @@ def _array(tensor: Tensor) -> Array:
     return Array(plain_tensor.numpy())
 
 
+def _is_packed(array: Array) -> bool:
+    return array.stype.startswith(PACKED) and array.dtype == "float32"
+
+
 def _tensor(name: str, array: Array) -> Tensor:
     """Read an array that anybody may have written: pickled objects, other types and wrong sizes are refused."""
-    short = array.stype.startswith(PACKED) and array.dtype == "float32"
+    short = _is_packed(array)
     if not (short or array.stype in (NUMPY, RAW)) or array.dtype not in KINDS:
         raise BadInput(f"{name} is no array of numbers ({array.stype!r}, {array.dtype!r}), and is not read")
     if short:
@@ -84,13 +95,19 @@ def _tensor(name: str, array: Array) -> Tensor:
         return _bytes(array.data)
     if not wanted <= len(array.data) <= wanted + HEADER:
         raise BadInput(f"{name} is of {len(array.data)} bytes, and says {wanted}")
-    try:
-        found = array.numpy()
-    except (ValueError, EOFError, OSError):
+    file = BytesIO(array.data)
+    try:  # the head first: np.load makes room for whatever that says, and opens archives too
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError
+        shape, turned, kind = np.lib.format.read_array_header_1_0(file, max_header_size=HEADER)
+    except (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError, EOFError):
         raise BadInput(f"{name} holds pickled objects, or is damaged, and is not read") from None
-    if str(found.dtype) != array.dtype or found.shape != tuple(array.shape):
+    if kind.hasobject:
+        raise BadInput(f"{name} holds pickled objects, and is not read")
+    if str(kind) != array.dtype or shape != tuple(array.shape) or len(array.data) != file.tell() + wanted:
         raise BadInput(f"{name} is of another type or shape than it says")
-    return torch.from_numpy(np.ascontiguousarray(found)).reshape(found.shape)
+    found = np.frombuffer(array.data, kind, offset=file.tell()).reshape(shape, order="F" if turned else "C")
+    return torch.from_numpy(np.array(found, order="C"))
 
 
 def _bytes(data: bytes) -> Tensor:

@@ -1,6 +1,7 @@
 """What a release on disk must be like, whoever wrote it: its description, its shards, what it gives away."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -10,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from hideseek.errors import BadInput
-from hideseek.files import read_bytes, read_record
+from hideseek.files import read_bytes, read_record, tensor_header
 from hideseek.records import MixingEncoder, Normalisation
 
 FORMAT = 1
@@ -34,7 +35,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise BadInput(
             f"{path} has the format {about['format']}, newer than the {FORMAT} that is known here: update hideseek."
         )
-    if not _has_form(about):
+    if not has_form(about):
         raise BadInput(f"{path} does not describe a release: get it again from where it came.")
     return about  # type: ignore[no-any-return]
 
@@ -47,7 +48,8 @@ def _names(values: object) -> bool:
     return isinstance(values, list) and len(values) > 0 and all(isinstance(value, str) for value in values)
 
 
-def _has_form(about: Any) -> bool:
+def has_form(about: Any) -> bool:
+    """Tell whether this is the content of a release.json, whatever it says."""
     try:
         return (
             about["format"] == FORMAT
@@ -124,20 +126,49 @@ def checked_content(
     """Check what is in the bytes of one shard, wherever they come from; their checksum is the caller's to check."""
     try:
         tensors = load(content)
-    except SafetensorError:
+    except (SafetensorError, LookupError, ValueError, TypeError, RuntimeError):  # types that torch does not have, too
         raise _damaged(path) from None
     shapes = {name: (shard["rows"], *shape) for name, (_, shape) in wanted.items()}
     if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != shapes:
         raise BadInput(f"{path} does not hold images and labels of the shapes that release.json states.")
     for name, tensor in tensors.items():
-        if tensor.dtype != wanted[name][0] or not all_finite(tensor):
-            raise BadInput(
-                f"{path} holds numbers that are not finite, or of another type than stated: do not use this release."
-            )
+        if tensor.dtype != wanted[name][0]:
+            raise BadInput(f"{path} holds numbers of another type than stated: do not use this release.")
+    check_values(tensors, path)
+    return tensors
+
+
+def check_values(tensors: dict[str, torch.Tensor], path: Path | str) -> None:
+    """Refuse numbers that are not finite, and labels that are none."""
+    if not all(map(all_finite, tensors.values())):
+        raise BadInput(f"{path} holds numbers that are not finite: do not use this release.")
     labels = tensors["labels"]
     if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
         raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")
-    return tensors
+
+
+def shard_order(names: Iterable[str], kind: torch.dtype) -> list[str]:
+    """Give the tensors of a shard as they lie in it: narrow rows last, so that all begin at a multiple of their width.
+
+    >>> shard_order(["images", "labels"], torch.int8)
+    ['labels', 'images']
+    """
+    others = [name for name in names if name != "images"]
+    return ["images", *others] if kind == torch.float32 else [*others, "images"]
+
+
+def shard_layout(
+    rows: int, wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """Give the head of a shard of so many rows, and from where to where in it each tensor lies."""
+    shapes = {
+        name: (str(wanted[name][0]).removeprefix("torch."), (rows, *wanted[name][1]))
+        for name in shard_order(wanted, wanted["images"][0])
+    }
+    head, starts = tensor_header(shapes)
+    return head, {
+        name: (start, start + math.prod(shapes[name][1]) * wanted[name][0].itemsize) for name, start in starts.items()
+    }
 
 
 def all_finite(tensor: torch.Tensor) -> bool:

@@ -9,7 +9,7 @@ import torch
 
 from hideseek.chance import Randomness
 from hideseek.files import write_tensors
-from hideseek.hide.files.release_checks import Revealed
+from hideseek.hide.files.release_checks import Revealed, shard_order
 from hideseek.hide.files.secret_files import SecretWriter
 from hideseek.hide.mixing.blend import blender
 from hideseek.hide.mixing.follow import block_rows, follow
@@ -57,7 +57,6 @@ def write_shards(
 def _write_shard(path: Path, batch: Batch, precision: Precision, given: dict[str, torch.Tensor]) -> dict[str, Any]:
     images, labels = precision.stored(batch.encoded.images), batch.encoded.labels
     tensors = {"images": images, "labels": labels, **given}
-    if images.dtype != torch.float32:  # the narrowest last, so that all begin at a multiple of their width
-        tensors = {"labels": labels, **given, "images": images}
-    digest = write_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()})
+    order = shard_order(tensors, images.dtype)
+    digest = write_tensors(path, {name: tensors[name].cpu().numpy() for name in order})
     return {"rows": len(batch.encoded), "blake3": digest}

@@ -20,7 +20,7 @@ STARTS = 8  # the first of the mean softmax for all images, the others of softma
 STEPS = 60  # of Levenberg and Marquardt, from each start
 TRIALS = 12  # of dampings, in a step
 FITS = 1e-8  # of the square of what is explained: single precision tells no more
-RANK = 1e-7  # of the largest singular value: what single precision leaves of a batch whose features are more alike is noise
+RANK = 1e-7  # of the largest singular value: single precision does not tell apart features that are more alike
 
 
 @dataclass(frozen=True)
