@@ -38,6 +38,7 @@ from hideseek.seek import ATTACKS
 from hideseek.seek.rows.link_shifted import LinkShifted
 from hideseek.seek.rows.mixup_public import MixupPublic
 from hideseek.seek.rows.unmask_public import UnmaskPublic
+from long_tests import LONG
 from trial_attacks import Crashing, Idle, Interrupted, Look, Slow
 
 audit = partial(real_audit, clock=VirtualClock())  # which never moves: no attack or proof is stopped
@@ -256,8 +257,12 @@ def test_ten_images_one_class_and_no_labels(faces: Samples, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "scheme",
-    [InstaHide(k=4, k_private=2), Laplace(), Augmented(InstaHide(k=2)), Mixup(k=4, k_private=1)],
-    ids=["cross", "laplace", "augmented", "mixup-cross"],
+    [
+        pytest.param(InstaHide(k=4, k_private=2), id="cross", marks=LONG),  # test_readme.py audits it on X-rays
+        pytest.param(Laplace(), id="laplace"),
+        pytest.param(Augmented(InstaHide(k=2)), id="augmented", marks=LONG),
+        pytest.param(Mixup(k=4, k_private=1), id="mixup-cross"),
+    ],
 )
 def test_every_kind_of_scheme_can_be_audited(scheme: Any, faces: Samples, tmp_path: Path) -> None:
     """All attacks that apply, shortened: none fails, none is withheld, and something is found in three rounds."""

@@ -23,6 +23,7 @@ from federation_trials import written
 from hideseek.federate.gate import LOG
 from hideseek.federate.messages import UPDATE
 from hideseek.federate.server import read_metrics, read_refused
+from long_tests import LONG
 
 pytest.importorskip("flwr")
 from hideseek.federate.flower.control import Control
@@ -31,9 +32,7 @@ from hideseek.federate.flower.processes import Processes
 from hideseek.federate.flower.superlink import HOME
 from hideseek.federate.flower.trial import Trial, wait_for
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("HIDESEEK_LONG_TESTS") != "1", reason="minutes long: set HIDESEEK_LONG_TESTS=1"
-)
+pytestmark = LONG
 LONGEST = 1800.0
 ROUNDS = 3
 SCHEME = ("--scheme", "gradient-pruning:p=0.5", "--rounds", str(ROUNDS))

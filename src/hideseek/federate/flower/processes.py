@@ -83,12 +83,14 @@ class Processes:
         return found
 
     def stop(self) -> None:
-        """Ask all to end, and end those that do not."""
+        """Ask all to end, and end those that do not; one that is started meanwhile is asked too."""
         for number, wait in ((signal.SIGTERM, GENTLE), (signal.SIGKILL, GENTLE)):
-            until = time.monotonic() + wait
-            for process in self.alive():
-                _signal(process, number)
-            while self.alive() and time.monotonic() < until:
+            until, asked = time.monotonic() + wait, set[int]()
+            while (alive := self.alive()) and time.monotonic() < until:
+                for process in alive:
+                    if process.pid not in asked:
+                        _signal(process, number)
+                asked = {process.pid for process in alive}
                 for child in self.started.values():
                     child.poll()
                 time.sleep(0.1)
