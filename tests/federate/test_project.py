@@ -5,6 +5,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
@@ -13,6 +14,7 @@ from cryptography.x509.verification import PolicyBuilder, Store
 
 from federation_trials import SMALL, written
 from hideseek.cli import main
+from hideseek.data import load
 from hideseek.errors import BadInput
 from hideseek.federate.agreement import Agreement
 from hideseek.federate.certificates import alternative, write_certificates, write_node_key
@@ -126,7 +128,18 @@ def test_one_address_for_each_node(tmp_path: Path) -> None:
         (["--scheme", "no-such"], "no-such"),
         (["--protocol", "encodings"], "one scheme"),
         (["--hosts", "a b" * 100], "neither a name nor an address"),
+        (["--hosts", "a b"], "neither a name nor an address"),
+        (["--hosts", "server.example.org", "server;rm"], "neither a name nor an address"),
         (["--nodes", "0"], "one node at least"),
+        (["--nodes", "3", "--data", "faces", "faces"], "there are 2 addresses"),
+        (["--nodes", "200"], "160 images cannot be dealt to 200"),
+        (["--scheme", "intra-instahide:k=90"], "a party has 80 images, and the scheme mixes 90"),
+        (["--scheme", "intra-instahide:k=200", "--data", "faces", "faces"], "a party has 160 images"),
+        (["--strategy", "nonsense"], "there is no strategy"),
+        (["--epochs", "0"], "--epochs must be 1 or more"),
+        (["--epochs", "-1"], "--epochs must be 1 or more"),
+        (["--least", "3"], "--least is 3, and there are 2 parties"),
+        (["--test", "npz:other.npz"], "other.npz"),
         (["--model", "no-such"], "no-such"),
     ],
 )
@@ -136,6 +149,17 @@ def test_what_cannot_be_written_is_said_and_nothing_is(
     assert main(["federate", "init", str(tmp_path / "trial"), *SMALL, *arguments]) != 0
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_test_images_are_at_an_address_that_means_the_same_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    images = load("faces", size=12)
+    np.savez(tmp_path / "test.npz", images=images.images.numpy(), labels=images.labels.argmax(1).numpy())
+    folder = written(tmp_path / "trial", "--data", "npz:test.npz", "--test", "npz:test.npz")
+    _, test = read_server(folder / "server" / "server.toml")
+    assert test == f"npz:{tmp_path / 'test.npz'}"
 
 
 def test_a_folder_that_exists_is_left_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

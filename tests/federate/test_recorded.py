@@ -141,3 +141,56 @@ def test_a_round_that_is_asked_for_again_is_recorded_again(tmp_path: Path) -> No
     (found,) = recordings(settings.folder)
     release, _ = joined_updates(found.folders, found.secrets)
     assert len(release.updates) == 2
+
+
+def test_what_has_no_ground_truth_is_left_out_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    who = recording(tmp_path, DENSE)
+    assert [len(each.folders) for each in recordings(tmp_path / "parties")] == [2, 2]
+    first, second = (sorted(each.folder.rglob("*.secret")) for each in who.settings.values())
+    first[1].unlink()
+    with caplog.at_level("WARNING", "hideseek"):
+        found = recordings(tmp_path / "parties")
+    assert [len(each.folders) for each in found] == [1, 2]
+    assert all(each.judged for each in found)
+    assert f"1 release is left out, without the ground truth beside it: {first[1].stem}." in caplog.text
+    assert len(joined_updates(found[0].folders, found[0].secrets)[0].updates) == 1
+    for secret in second:
+        secret.unlink()
+    caplog.clear()
+    with caplog.at_level("WARNING", "hideseek"):
+        assert [each.name for each in recordings(tmp_path / "parties")] == [found[0].name]
+    assert f"{found[1].name} is left out" in caplog.text
+
+
+def test_what_cannot_be_audited_is_said_before_anything_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording(tmp_path, DENSE, rounds=1)
+    monkeypatch.setattr("hideseek.cli.seek.seek_several", lambda *_: pytest.fail("an attack was run"))
+    asked = ["audit", "--recorded", str(tmp_path / "out"), "--attacks", "first-layer", "--out", str(tmp_path / "found")]
+    for number in ("0", "-1"):
+        assert main([*asked, "--parties", number]) == 1
+        assert f"--parties must be 1 or more, not {number}" in capsys.readouterr().err
+    for option in (["--budget", "10m"], ["--keep"], ["--show-private"]):
+        assert main([*asked, *option]) == 1
+        assert f"leave {option[0]} out" in capsys.readouterr().err
+    assert main([*asked, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "first-layer" in printed
+    assert printed.count("\n") == 3
+    assert not (tmp_path / "found").exists()
+
+
+def test_what_the_gate_kept_was_not_sent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    who = parties(tmp_path, 2)
+    (tmp_path / "policy.toml").write_text('protocols = ["gradients"]\nschemes = ["none"]\nrounds = 1\n')
+    settings = replace(who.settings[0], record=True, seed=None, policy=tmp_path / "policy.toml")
+    run_it = server(tmp_path, agreement(DENSE, buffers=False), who)
+    asked = run_it.message(UPDATE, {"round": 1}, run_it.initial_state())
+    strict = (tmp_path / "policy.toml").read_text() + 'statistics = ["num-examples"]\n'
+    assert gated_answer(asked, settings).error
+    (tmp_path / "policy.toml").write_text(strict)
+    assert not gated_answer(asked, settings).error
+    (found,) = recordings(settings.folder)
+    assert len(found.folders) == 1
+    assert "did not let it leave" in caplog.text

@@ -25,6 +25,8 @@ from hideseek.records import EncodedRelease, Encoder, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.records.update_release import UpdateRelease
 
+BUDGET = "10m"
+
 
 @dataclass(frozen=True)
 class AuditRecorded:
@@ -47,8 +49,12 @@ class AuditRecorded:
     """Audit the first parties alone; each has a page of its own, and an equal part of the budget."""
     attacks: Annotated[str, arg(metavar="NAMES")] = "all"
     """The attacks to run, with commas between, or all."""
-    budget: Annotated[str, arg(metavar="TIME")] = "10m"
+    budget: Annotated[str | None, arg(metavar="TIME", help_behavior_hint=f"(default: {BUDGET})")] = None
     """How long the audit may work, about: 90s, 10m, 2h."""
+
+    def seconds(self) -> float:
+        """Give the budget in seconds."""
+        return seconds(self.budget or BUDGET)
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -60,12 +66,14 @@ def run(arguments: Sequence[str]) -> None:
         description=inspect.cleandoc(AuditRecorded.__doc__ or ""),
         config=(tyro.conf.OmitArgPrefixes,),
     )
+    if asked.parties is not None and asked.parties < 1:
+        raise BadInput(f"--parties must be 1 or more, not {asked.parties}.")
     found = recordings(asked.recorded)[: asked.parties]
+    if len({each.of_updates for each in found}) > 1:
+        raise BadInput("updates and encodings were recorded here: name the folder of one federation.")
     if not all(each.judged for each in found):
         _unjudged(asked, found)
         return
-    if len({each.of_updates for each in found}) > 1:
-        raise BadInput("updates and encodings were recorded here: name the folder of one federation.")
     if len(found) == 1:
         _audit(asked, found[0], asked.output)
         return
@@ -73,7 +81,7 @@ def run(arguments: Sequence[str]) -> None:
     say(f"{len(found)} parties recorded ({names}); each has images of its own, and is audited by itself.")
     if not asked.output.dry_run:
         own_folder(asked.output.out, 0o700)
-    part = replace(asked, budget=f"{max(1, round(seconds(asked.budget) / len(found)))}s")
+    part = replace(asked, budget=f"{max(1, round(asked.seconds() / len(found)))}s")
     for recording in found:
         out = asked.output.out / recording.name
         if not (asked.output.resume and (out / "result.json").is_file()):
@@ -84,7 +92,7 @@ def _audit(asked: AuditRecorded, recording: Recording, output: Output) -> None:
     """Audit what one party sent."""
     from hideseek.cli.audit import perform
 
-    attacking = UpdateAttacking(attacks=asked.attacks, budget=asked.budget).attacking()
+    attacking = UpdateAttacking(attacks=asked.attacks, budget=asked.budget or BUDGET).attacking()
     usual: Audit[Any] = Audit(Several(), Images(str(asked.recorded)), output, attacking)
     perform(usual, lambda: _question(asked, recording))
 
@@ -104,7 +112,7 @@ def _question(asked: AuditRecorded, recording: Recording) -> Question:
         own,
         len(recording.folders),
         attacks_named(asked.attacks, UpdateRelease if recording.of_updates else EncodedRelease),
-        seconds(asked.budget),
+        asked.seconds(),
         None,
         NoAccuracy(NoAccuracyKind.NOT_ASKED),
         {
@@ -117,14 +125,25 @@ def _question(asked: AuditRecorded, recording: Recording) -> Question:
 
 
 def _unjudged(asked: AuditRecorded, found: Sequence[Recording]) -> None:
-    """Attack what a server recorded: what attacks find is written down, and nobody here can judge it."""
+    """Attack what a server recorded: what attacks find is written down, and nobody here can judge it.
+
+    What is finished is not attacked again, so that --resume, which is allowed, changes nothing.
+    """
     from hideseek.cli.seek import SeekOptions, seek_several
 
+    output = asked.output
+    refused = {"--budget": asked.budget is not None, "--keep": output.keep, "--show-private": output.show_private}
+    if given := [name for name, is_given in refused.items() if is_given]:
+        raise BadInput(f"{asked.recorded} has no ground truth, and what is found is not judged: leave {given[0]} out.")
     kind = UpdateRelease if found[0].of_updates else EncodedRelease
     attacks = attacks_named(asked.attacks, kind)
+    if output.dry_run:
+        say(f"On each of these releases, attacks are run ({', '.join(attacks)}), and what they find is not judged:")
+        say(*(f"  {each.name}, {folder.name}" for each in found for folder in each.folders))
+        return
     for recording in found:
         for folder in recording.folders:
             say(f"{recording.name}, {folder.name}:")
-            out = asked.output.out / recording.name / folder.name
+            out = output.out / recording.name / folder.name
             seek_several(attacks, SeekOptions(folder, out, own=asked.own))
     say("Nothing was judged: the ground truth is with the parties, who can audit what they recorded themselves.")

@@ -14,10 +14,12 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.terminal import Column, Styled, paragraph, table
 from hideseek.errors import BadInput
 from hideseek.federate.claims import Assumptions, Report, Setting, check_project
+from hideseek.federate.claims.check import FLOWER, NVFLARE
 from hideseek.federate.claims.wording import rounds_in_words, written
-from hideseek.files import new_file
+from hideseek.files import new_file, read_record
 
-FINDING = 2  # the exit code where a stated ε is below the real one
+FINDING = 4  # the exit code where a stated ε is below the real one; 1 to 3 are those of every command
+KEYS = {"project", "kind", "rounds", "settings"}  # of a report in JSON
 STYLES = {"does not hold": "bold red", "not known": "yellow", "holds": "green", "no ε stated": ""}
 
 
@@ -27,7 +29,7 @@ class Check:
 
     The project is read, and nothing of it is run. Settings are Flower's LocalDpMod, its strategies with central
     differential privacy and their mods, SecAgg+, NVFlare's filters, and Opacus in clients. The exit code is 0 if all
-    that is stated holds, 2 if a real ε is above the stated one, and 1 if something could not be read or computed.
+    that is stated holds, 4 if a real ε is above the stated one, and 1 if something could not be read or computed.
 
     Try:  hideseek federate check my-flower-app --json claims.json
     """
@@ -49,7 +51,7 @@ class Check:
     local_steps: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Steps of a client in a round (for Opacus)."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write all of it as JSON, too."""
+    """Write all of it as JSON, too; a report of this command that is there is replaced, and nothing else."""
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -61,6 +63,8 @@ def run(arguments: Sequence[str]) -> None:
 
 def check(asked: Check) -> int:
     """Check a project, print the table, and give the exit code."""
+    if asked.json is not None:
+        _check_place(asked.json)
     names = {field.name for field in dataclasses.fields(Assumptions)}
     report = check_project(asked.project, Assumptions(**{name: getattr(asked, name) for name in names}))
     if asked.json is not None:
@@ -74,6 +78,18 @@ def check(asked: Check) -> int:
         first = report.unknown[0]
         raise BadInput(f"{count} could not be computed; the first is {first.setting} ({first.place}), {first.reason}")
     return 0
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to write over what is no report of this command."""
+    if not path.exists() and not path.is_symlink():
+        return
+    try:
+        found = None if path.is_symlink() else read_record(path)
+    except (BadInput, OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or set(found) != KEYS or found["kind"] not in (FLOWER, NVFLARE):
+        raise BadInput(f"{path} exists already, and is no report of this command: choose another name for --json.")
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -106,7 +122,8 @@ def _show(report: Report) -> None:
     if broken:
         paragraph(Styled(f"Settings that do not hold: {broken} of {len(report.settings)}.", "bold"))
     elif not unknown:
-        paragraph("Every ε that is stated holds.")
+        stated = any(each.verdict == "holds" for each in report.settings)
+        paragraph("Every ε that is stated holds." if stated else "No ε is stated.")
     paragraph("Metrics and numbers of examples that clients also send are covered by none of these settings.")
 
 

@@ -1,5 +1,7 @@
 """`hideseek federate init DIR`: a federation of real processes, written as a folder."""
 
+import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -7,13 +9,17 @@ import tyro
 
 from hideseek.cli.arguments import parse
 from hideseek.cli.federate_options import Init
-from hideseek.cli.federate_simulate import need_flower
+from hideseek.cli.federate_simulate import check_parts, check_serving, need_flower
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.federate.planned import Plan
 from hideseek.federate.project import APP, OUT, RUN, SERVED, Project
-from hideseek.federate.server import ServerSettings
+from hideseek.federate.server import ServerSettings, load_test
 from hideseek.files import must_be_new
+
+NODES = 2  # where one address is dealt out, and nothing is said
+LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+NAME = re.compile(rf"{LABEL}(\.{LABEL})*")
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -25,12 +31,16 @@ def init(asked: Init) -> None:
     """Agree, and write the project, the server's files and those of every node."""
     need_flower()
     must_be_new(asked.folder)
-    nodes = asked.nodes if len(asked.data) == 1 else len(asked.data)
-    if nodes < 1:
-        raise BadInput("a federation has one node at least.")
+    nodes = _nodes(asked)
+    check_serving(asked.serving, nodes)
+    for host in asked.hosts:
+        _check_host(host)
     plan = Plan(asked.data[0], parties=nodes if len(asked.data) == 1 else 1, **asdict(asked.shared))
-    agreement, _ = plan.agreement()
+    agreement, images = plan.agreement()
     serving = asked.serving
+    if len(asked.data) == 1:
+        check_parts(nodes, asked.alpha, agreement, images)
+    load_test(serving.test, agreement)
     settings = ServerSettings(
         asked.folder / SERVED / OUT, serving.strategy, serving.fraction, min(serving.least, nodes),
         wait=serving.timeout, timeout=serving.timeout, record=serving.record, epochs=serving.epochs,
@@ -46,3 +56,28 @@ def init(asked: Init) -> None:
     for place in range(nodes):
         say(f"  {asked.folder / f'node-{place + 1}'}: its key, its images' address, and its policy.toml.")
     say(f"Run it here:  {asked.folder / RUN}")
+
+
+def _nodes(asked: Init) -> int:
+    """Give the number of nodes; several addresses are of one node each."""
+    if len(asked.data) > 1:
+        if asked.nodes not in (None, len(asked.data)):
+            raise BadInput(f"there are {len(asked.data)} addresses, each of one node: leave --nodes {asked.nodes} out.")
+        return len(asked.data)
+    nodes = NODES if asked.nodes is None else asked.nodes
+    if nodes < 1:
+        raise BadInput("a federation has one node at least.")
+    return nodes
+
+
+def _check_host(host: str) -> None:
+    """Refuse what is neither an address nor a name, by characters or lengths that none has."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            name = host.encode("idna").decode("ascii")
+        except ValueError:
+            name = ""
+        if NAME.fullmatch(name) is None:
+            raise BadInput(f"{host!r} is neither a name nor an address of a machine.") from None

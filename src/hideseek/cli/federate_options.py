@@ -114,8 +114,8 @@ class Init:
     data: Annotated[tuple[str, ...], arg(metavar="ADDRESS …")]
     """Images with labels: one address, which is dealt out among the nodes, or one for each node. Of the first,
     everybody learns the shape, the names of classes, and mean and deviation of each channel."""
-    nodes: Annotated[int, arg(metavar="N")] = 2
-    """How many nodes one address is dealt out among."""
+    nodes: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 2)")] = None
+    """How many nodes one address is dealt out among; of several addresses, there is a node for each."""
     alpha: Annotated[float | None, _unset("α")] = None
     """Deal every class out by Dirichlet(α); by default parts are even."""
     hosts: Annotated[tuple[str, ...], arg(metavar="HOST …", help_behavior_hint="")] = ()

@@ -9,13 +9,14 @@ from pathlib import Path
 import tyro
 
 from hideseek.cli.arguments import parse
-from hideseek.cli.federate_options import Simulate
+from hideseek.cli.federate_options import Serving, Simulate
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.federate.agreement import Agreement
 from hideseek.federate.metrics import read_metrics
 from hideseek.federate.party import Part
 from hideseek.federate.planned import Plan
+from hideseek.federate.project import check_enough
 from hideseek.federate.server import ServerSettings, load_test
 from hideseek.files import must_be_new, new_file, own_folder, parsed
 from hideseek.learn import largest_class
@@ -41,7 +42,7 @@ def simulate(asked: Simulate) -> None:
         raise BadInput(f"there is nothing to resume in {asked.out}: leave --resume out, or name another folder.")
     plan = Plan(asked.data, parties=asked.parties, **asdict(asked.shared))
     agreement, images = plan.agreement()
-    _check_parts(asked, agreement, images)
+    check_parts(asked.parties, asked.alpha, agreement, images)
     test = load_test(asked.serving.test, agreement)
     _begin(asked, agreement)
     say(f"{asked.parties} parties have {len(images):,} images together. {agreement.scheme.summary()}")
@@ -63,37 +64,35 @@ def need_flower(*packages: str) -> None:
         raise BadInput("federating needs Flower: pip install 'hideseek[federated]'.")
 
 
+def check_serving(serving: Serving, parties: int) -> None:
+    """Refuse what no server of so many parties can do."""
+    from hideseek.federate.flower.strategies import FlowerAggregate
+
+    FlowerAggregate(serving.strategy)
+    if serving.least > parties > 1:
+        raise BadInput(f"--least is {serving.least}, and there are {parties} parties: ask for fewer.")
+    if serving.epochs < 1:
+        raise BadInput(f"--epochs must be 1 or more, not {serving.epochs}.")
+
+
 def _settings(asked: Simulate) -> ServerSettings:
     """Check, before anything is loaded, what the server is to do."""
     need_flower("flwr", "ray")
-    from hideseek.federate.flower.strategies import FlowerAggregate
-
-    serving = asked.serving
-    FlowerAggregate(serving.strategy)
     if asked.parties < 1:
         raise BadInput(f"--parties must be 1 or more, not {asked.parties}.")
-    if serving.least > asked.parties > 1:
-        raise BadInput(f"--least is {serving.least}, and there are {asked.parties} parties: ask for fewer.")
-    if serving.epochs < 1:
-        raise BadInput(f"--epochs must be 1 or more, not {serving.epochs}.")
+    serving = asked.serving
+    check_serving(serving, asked.parties)
     return ServerSettings(
         asked.out, serving.strategy, serving.fraction, min(serving.least, asked.parties), timeout=serving.timeout,
         record=serving.record, epochs=serving.epochs, seed=asked.seed,
     )  # fmt: skip
 
 
-def _check_parts(asked: Simulate, agreement: Agreement, images: Samples) -> None:
-    """Refuse parts that are too small to be encoded; every party would say so, in a log of its own."""
-    if asked.parties > len(images):
-        raise BadInput(f"{len(images)} images cannot be dealt to {asked.parties} parties: take fewer parties.")
-    fewest = min(len(Part(place, asked.parties, asked.alpha).take(images)) for place in range(asked.parties))
-    scheme = agreement.encoding
-    needed = int(getattr(scheme, "k_private", None) or getattr(scheme, "k", 1) or 1)
-    if fewest < needed:
-        raise BadInput(
-            f"a party has {fewest} images, and the scheme mixes {needed} of them: take fewer parties, a smaller k, or a"
-            " larger --alpha."
-        )
+def check_parts(parties: int, alpha: float | None, agreement: Agreement, images: Samples) -> None:
+    """Refuse parts that are too small to be encoded."""
+    if parties > len(images):
+        raise BadInput(f"{len(images)} images cannot be dealt to {parties} parties: take fewer parties.")
+    check_enough(min(len(Part(place, parties, alpha).take(images)) for place in range(parties)), agreement)
 
 
 def _begin(asked: Simulate, agreement: Agreement) -> None:

@@ -9,8 +9,9 @@ from hideseek.errors import BadInput
 CODES = {
     0: "done",
     1: "not done: what was named, the machine or the files do not allow it",
-    2: "not understood: the command line is wrong; of federate check: a promise that does not hold",
+    2: "not understood: the command line is wrong",
     3: "an error in hideseek itself, to be reported",
+    4: "of federate check: a promise that does not hold",
     130: "stopped",
 }
 """The codes that the program ends with, and what they mean."""

@@ -83,10 +83,12 @@ class Project:
         """Write all of it; `digest` gives the checksum of the app, which the policies then allow."""
         parties = self.parties()
         for place, (address, part) in enumerate(parties):
-            load_party(PartySettings(address, folder / _node(place) / KEPT, part), self.agreement)
+            party = load_party(PartySettings(address, folder / _node(place) / KEPT, part), self.agreement)
+            check_enough(len(party.private), self.agreement)
         with new_folder(folder, 0o700) as made:
             self._write_app(made / APP, folder)
-            _text(made / SERVED / SERVER, write_server(self.settings, self.test))
+            test = None if self.test is None else absolute(self.test)
+            _text(made / SERVED / SERVER, write_server(self.settings, test))
             write_certificates(made / SERVED, self.hosts)
             allowed = digest(made / APP)
             for place, (address, part) in enumerate(parties):
@@ -109,6 +111,17 @@ class Project:
         rounds += AGAIN if self.agreement.protocol == "gradients" else 0
         policy = template(self.agreement, self.scheme, rounds, self.cohort)
         _text(node / POLICY, policy.replace("\napps = []\n", f'\napps = ["{allowed}"]\n'), 0o600)
+
+
+def check_enough(images: int, agreement: Agreement) -> None:
+    """Refuse a party that has fewer images than the scheme mixes; it would say so in a log of its own."""
+    scheme = agreement.encoding
+    needed = int(getattr(scheme, "k_private", None) or getattr(scheme, "k", 1) or 1)
+    if images < needed:
+        raise BadInput(
+            f"a party has {images} images, and the scheme mixes {needed} of them: take fewer parties, a smaller k, or a"
+            " larger --alpha."
+        )
 
 
 def absolute(address: str) -> str:

@@ -1,5 +1,7 @@
 """What was recorded in a federation, found and read again: releases of one round after another, joined to one."""
 
+import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,8 @@ from torch import Tensor
 
 from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
+from hideseek.federate.gate_log import GateLog
+from hideseek.federate.messages import UPDATE
 from hideseek.hide.files.release_files import read_release, release_digest
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.hide.updates import together
@@ -20,6 +24,9 @@ from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 
 DESCRIPTION, SECRET = "release.json", ".secret"
+UPDATE_NAME = re.compile(r"round-\d+-([0-9a-f]+)")  # as `record_update` names it
+NAMED = 4  # releases that are left out and named
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,21 +53,50 @@ def recordings(folder: Path) -> list[Recording]:
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder: name that of a party, or of a server, that recorded.")
     found = sorted(path.parent for path in folder.rglob(DESCRIPTION) if ".partial" not in str(path))
+    found = [release for release in found if _left_the_node(release)]
     parties: dict[Path, list[Path]] = {}
     for release in found:
         parties.setdefault(release.parent, []).append(release)
     if not parties:
         raise BadInput(f"nothing was recorded in {folder}: federate with --record.")
-    made = []
-    for parent, releases in parties.items():
-        secrets = [each.with_suffix(SECRET) for each in releases]
-        known = tuple(each for each in secrets if each.is_file())
-        name = "-".join(part for part in parent.relative_to(folder).parts if part not in ("recorded", "parties"))
-        made.append(
-            Recording(name or folder.resolve().name, tuple(releases), known if len(known) == len(releases) else ())
+    made = [_recording(folder, *each) for each in parties.items()]
+    if not any(each.secrets for each in made):
+        return made
+    return [kept for each in made if (kept := _with_truth(each)) is not None]
+
+
+def _left_the_node(release: Path) -> bool:
+    """Tell whether an update was sent: the log of the gate beside it has its digest, where there is a log."""
+    named, log = UPDATE_NAME.fullmatch(release.name), GateLog(release.parent.parent)
+    if named is None or not log.entries() or any(each.startswith(named[1]) for each in log.released(UPDATE)):
+        return True
+    _log.warning("%s is left out: the gate did not let it leave.", release)
+    return False
+
+
+def _recording(folder: Path, parent: Path, releases: Sequence[Path]) -> Recording:
+    """Describe what one party sent, with all ground truths that are there."""
+    secrets = [each.with_suffix(SECRET) for each in releases]
+    name = "-".join(part for part in parent.relative_to(folder).parts if part not in ("recorded", "parties"))
+    return Recording(name or folder.resolve().name, tuple(releases), tuple(each for each in secrets if each.is_file()))
+
+
+def _with_truth(recording: Recording) -> Recording | None:
+    """Leave out, and name, what has no ground truth where other releases have it; None if nothing of a party has."""
+    kept = tuple(each for each in recording.folders if each.with_suffix(SECRET) in recording.secrets)
+    if not kept:
+        _log.warning("%s is left out: nothing of it has the ground truth beside it.", recording.name)
+        return None
+    if left := [each.name for each in recording.folders if each not in kept]:
+        _log.warning(
+            "of %s, %s left out, without the ground truth beside it: %s%s.",
+            *(recording.name, _releases(len(left)), ", ".join(left[:NAMED]), ", …" if len(left) > NAMED else ""),
         )
-    kept = [each for each in made if each.judged]
-    return kept or made
+    return replace(recording, folders=kept)
+
+
+def _releases(count: int) -> str:
+    return "1 release is" if count == 1 else f"{count} releases are"
 
 
 def joined_updates(folders: Sequence[Path], secrets: Sequence[Path]) -> tuple[UpdateRelease, UpdateSecret]:

@@ -249,3 +249,93 @@ def test_opacus_without_a_target_needs_the_batches(tmp_path: Path) -> None:
     assert 0 < (one.round_epsilon or 0) < (one.run_epsilon or 0) < math.inf
     other = flower(tmp_path / "q", client=client.replace("max_grad", "poisson_sampling=False, max_grad"))
     assert checked(other, Assumptions(sample_rate=0.05, local_steps=20)).settings[0].verdict == "not known"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "config", "stated"),
+    [
+        ('float(c.get("epsilon", 0.1))', 'epsilon = "10.0"\n', 10.0),
+        ('c.get("epsilon", 0.1)', "epsilon = 10\n", 10.0),
+        ('c.get("epsilon", 0.1)', 'epsilon = "10.0"\n', None),
+        ("c.get(name, 0.1)", "epsilon = 10\n", None),
+        ("c.get()", "", None),
+        ('float(c.get("epsilon", 0.1))', "", 0.1),
+        ('float(c.get("epsilon", "0.1"))', "", 0.1),
+    ],
+)
+def test_a_default_counts_only_where_the_configuration_has_no_such_key(
+    tmp_path: Path, epsilon: str, config: str, stated: float | None
+) -> None:
+    body = f"    c = context.run_config\n    return [LocalDpMod(1.0, 1.0, {epsilon}, 1e-5)]\n"
+    client = f"from flwr.clientapp.mod import LocalDpMod\ndef mods(context):\n{body}app = ClientApp(mods=mods(None))\n"
+    (one,) = checked(flower(tmp_path / "p", config=config, client=client)).settings
+    assert one.stated_epsilon == stated
+    assert (one.verdict == "not known") == (stated is None)
+
+
+MADE = "from flwr.clientapp.mod import LocalDpMod\nmod = LocalDpMod(1.0, 1.0, 0.5, 1e-5)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        ("mods = []\nmods.extend([mod])\napp = ClientApp(mods=mods)\n", "holds"),
+        ("app = ClientApp(None, [mod])\n", "holds"),
+        ("from flwr.clientapp import ClientApp as App\napp = App(None, [mod])\n", "holds"),
+        ("mods = [None]\nmods[0] = mod\napp = ClientApp(mods=mods)\n", "holds"),
+        ("app = ClientApp(**{'mods': [mod]})\n", "not known"),
+        ("app = ClientApp(*[None, [mod]])\n", "not known"),
+        ("given = {'mods': [mod]}\napp = make(**given)\n", "not known"),
+        ("app = ClientApp(**settings())\n", "not known"),
+        ("app = ClientApp()\napp._mods = [mod]\n", "not known"),
+        ("def made():\n    return [mod]\napp = build(made())\n", "not known"),
+        ("for each in [mod]:\n    use(each)\n", "not known"),
+        ("mods = []\nmods.append(mod)\napp = ClientApp()\n", "does not hold"),
+        ("def made():\n    return [mod]\napp = ClientApp(mods=[])\n", "does not hold"),
+    ],
+)
+def test_a_mod_is_unused_only_where_all_ways_of_it_end(tmp_path: Path, source: str, verdict: str) -> None:
+    (one,) = checked(flower(tmp_path / "p", client=MADE + source)).settings
+    assert one.verdict == verdict
+
+
+@pytest.mark.parametrize("source", ["app = ClientApp(**settings())\n", "app = make([fixedclipping_mod])\n"])
+def test_a_strategy_whose_mod_may_be_there_is_not_known(tmp_path: Path, source: str) -> None:
+    wrapper = "DifferentialPrivacyClientSideFixedClipping"
+    server = CENTRAL.format(wrapper=wrapper, arguments="noise_multiplier=1.0, clipping_norm=1.0, num_sampled_clients=9")
+    client = "from flwr.clientapp.mod import fixedclipping_mod\n" + source
+    found = checked(flower(tmp_path / "p", server=server, client=client)).settings
+    assert {each.verdict for each in found} == {"not known"}
+
+
+def test_a_mod_may_be_in_a_file_that_is_not_read(tmp_path: Path) -> None:
+    wrapper = "DifferentialPrivacyClientSideFixedClipping"
+    server = CENTRAL.format(wrapper=wrapper, arguments="noise_multiplier=1.0, clipping_norm=1.0, num_sampled_clients=9")
+    found = checked(flower(tmp_path / "p", server=server, client="print 'Python 2'\n")).settings
+    assert [each.verdict for each in found] == ["not known", "not known"]
+
+
+def test_the_reason_is_that_of_the_verdict(tmp_path: Path) -> None:
+    (enough,) = checked(local(tmp_path / "p", "1.0, 0.999, 0.5, 1e-5")).settings
+    assert enough.verdict == "holds"
+    assert "is enough" in enough.reason
+    (little,) = checked(local(tmp_path / "q", "1.0, 0.4, 1.0, 1e-5")).settings
+    assert little.verdict == "does not hold"
+    assert "by 1, 2.5 times as much" in little.reason
+    (round_,) = checked(
+        local(tmp_path / "r", "1.0, 1.0, 0.5, 1e-5", rounds=9), Assumptions(stated_for="round")
+    ).settings
+    assert "in each round by itself" in round_.reason
+
+
+def test_rounds_of_several_runs_add_up(tmp_path: Path) -> None:
+    start = "FedAvg().start(grid=grid, initial_arrays=None, num_rounds=10)\n"
+    assert checked(flower(tmp_path / "p", server=f"def main(grid):\n    {start}    {start}")).rounds == 20
+    server = f"def main(grid):\n    for _ in range(3):\n        {start}"
+    assert checked(flower(tmp_path / "q", server=server)).rounds is None
+
+
+def test_noise_of_opacus_that_is_no_number_is_not_known(tmp_path: Path) -> None:
+    client = "def train(engine, m):\n    engine.make_private(module=m, noise_multiplier=float('nan'))\n"
+    (one,) = checked(flower(tmp_path / "p", client=client), Assumptions(sample_rate=0.1, local_steps=9)).settings
+    assert (one.verdict, one.round_epsilon) == ("not known", None)

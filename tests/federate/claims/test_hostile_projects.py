@@ -47,27 +47,36 @@ def test_a_folder_that_is_no_project(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\x00'\n", "(" * 5000, "-" * 200_000 + "1", "x" + ".a" * 200_000])
 def test_python_that_cannot_be_parsed(tmp_path: Path, source: str) -> None:
     root = flower(tmp_path / "p", client=source)
-    try:
-        check_project(root, Assumptions())
-    except BadInput as error:
-        assert "client_app.py" in str(error)  # noqa: PT017 (some versions of Python parse some of these)
+    for each in check_project(root, Assumptions()).settings:  # some versions of Python parse some of these
+        assert (each.place, each.verdict) == ("trial/client_app.py", "not known")
 
 
-def test_files_that_are_too_long_or_no_text(tmp_path: Path) -> None:
-    root = flower(tmp_path / "p")
-    (root / "trial" / "long.py").write_bytes(b"#" * (5 << 20))
-    with pytest.raises(BadInput, match=r"long\.py has more than 4 MiB"):
-        check_project(root, Assumptions())
-    (root / "trial" / "long.py").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match="UTF-8"):
-        check_project(root, Assumptions())
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"#" * (5 << 20), "more than 4 MiB"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"# -*- coding: latin-1 -*-\n# caf\xe9\n", "UTF-8"),
+        (b"print 'Python 2'\n", "no valid Python"),
+    ],
+)
+def test_a_file_that_is_not_read_is_a_row_and_does_not_stop_the_others(
+    tmp_path: Path, content: bytes, word: str
+) -> None:
+    root = flower(tmp_path / "p", client=LOCAL.format(arguments="1.0, 1.0, 0.5, 1e-5"))
+    (root / "trial" / "other.py").write_bytes(content)
+    known, other = check_project(root, Assumptions()).settings
+    assert known.verdict == "holds"
+    assert (other.place, other.verdict) == ("trial/other.py", "not known")
+    assert other.reason.startswith("not read: ")
+    assert word in other.reason
 
 
 def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
     root = flower(tmp_path / "p")
     os.mkfifo(root / "trial" / "pipe.py")
-    with pytest.raises(BadInput, match="pipe"):
-        check_project(root, Assumptions())
+    (one,) = check_project(root, Assumptions()).settings
+    assert "pipe" in one.reason
 
 
 def test_links_are_not_followed_and_said(tmp_path: Path) -> None:

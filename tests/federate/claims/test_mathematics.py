@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from hideseek.federate.claims.gaussian import classical_deviation, gaussian_epsilon, gaussian_mu, over_rounds
-from hideseek.federate.claims.records import judged
+from hideseek.federate.claims.records import NotKnown, judged
 from hideseek.federate.claims.sampled_gaussian import sampled_gaussian_epsilon
 from hideseek.federate.claims.sparse_vector import sending_epsilon, sparse_vector_epsilon, values_sent
 
@@ -110,3 +110,9 @@ def test_a_stated_epsilon_is_for_the_run_unless_said_otherwise() -> None:
     assert judged(1.0, 1.1, 0.5, "round") == "does not hold"
     assert judged(1.0, 1.0, 1.0, "run") == "holds"
     assert judged(1.0, math.nan, None, "run") == "does not hold"
+
+
+@pytest.mark.parametrize("multiplier", [math.nan, -1.0])
+def test_noise_that_is_no_amount_is_refused(multiplier: float) -> None:
+    with pytest.raises(NotKnown, match="0 or more"):
+        sampled_gaussian_epsilon(multiplier, 0.01, 100, 1e-5)

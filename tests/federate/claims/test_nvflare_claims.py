@@ -133,3 +133,29 @@ def test_what_is_no_configuration_is_one_sentence(tmp_path: Path, text: str) -> 
 @pytest.mark.parametrize("filters", [3, [3], [{"filters": 3}], [{"filters": [3, {}, {"args": 3}]}]])
 def test_lists_of_another_shape_are_passed_over(tmp_path: Path, filters: object) -> None:
     assert checked(job(tmp_path / "p", [], top={"task_result_filters": filters})).settings == ()
+
+
+def test_defaults_on_the_server_are_judged_like_the_same_values_written_out(tmp_path: Path) -> None:
+    (plain,) = checked(job(tmp_path / "p", [SVT], where="config_fed_server")).settings
+    written = {**SVT, "args": {"epsilon": 0.1}}
+    (same,) = checked(job(tmp_path / "q", [written], where="config_fed_server")).settings
+    assert plain.verdict == same.verdict == "does not hold"
+    assert plain.stated_epsilon == same.stated_epsilon == 0.1
+
+
+def test_rounds_of_several_workflows_add_up(tmp_path: Path) -> None:
+    def rounds(name: str, *numbers: object) -> int | None:
+        workflows = [{"id": str(place), "args": {"num_rounds": each}} for place, each in enumerate(numbers)]
+        top = {"num_rounds": 7, "workflows": [*workflows, {"id": "last"}]}
+        return checked(job(tmp_path / name, [], where="config_fed_server", top=top)).rounds
+
+    assert rounds("p", 5, 6) == 11
+    assert rounds("q", "{num_rounds}", 5) == 12
+    assert rounds("r", "{missing}", 5) is None
+    assert rounds("s") == 7
+
+
+def test_rounds_of_a_script_and_of_the_job_that_it_wrote_count_once(tmp_path: Path) -> None:
+    root = job(tmp_path / "p", [], rounds=5)
+    (root / "job.py").write_text("FedAvg(num_clients=2, num_rounds=5)\n")
+    assert checked(root).rounds == 5

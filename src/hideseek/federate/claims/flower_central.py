@@ -28,6 +28,8 @@ def central_dp(given: Given, situation: Situation) -> Setting:
     change = 2.0 if assumptions.neighbours == "replaced" else 1.0
     needed = NEEDS.get(given.name)
     clipped = needed is None or needed in situation.names
+    if not clipped and needed in situation.unclear:
+        raise NotKnown(f"it is not known whether a client uses {needed}, without which updates are not clipped")
     mu = (_adaptive_mu(given, multiplier, change) if adaptive else change / multiplier) if multiplier else math.inf
     mu = mu if clipped else math.inf
     run = None if rounds is None else gaussian_epsilon(over_rounds(mu, rounds), assumptions.delta)
@@ -83,6 +85,8 @@ def clipping_mod(given: Given, situation: Situation) -> Setting | None:
     strategies = [name for name, mod in NEEDS.items() if mod == given.name]
     if any(name in situation.names for name in strategies):
         return None
+    if any(name in situation.unclear for name in strategies):
+        raise NotKnown(f"it is not known whether the strategy {strategies[0]} is used, which adds the noise")
     why = f"no strategy {strategies[0]} is used"
     return Setting(given.name, given.place, f"{why}, so that no noise is added: clipping alone is no protection.")
 

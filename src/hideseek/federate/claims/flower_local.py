@@ -3,7 +3,7 @@
 import math
 
 from hideseek.federate.claims.gaussian import classical_deviation, gaussian_epsilon, over_rounds
-from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation, judged
+from hideseek.federate.claims.records import Assumptions, Given, NotKnown, Setting, Situation, judged
 from hideseek.federate.claims.wording import rounds_in_words, written
 
 
@@ -23,13 +23,14 @@ def local_dp(given: Given, situation: Situation) -> Setting:
     mu = change / deviation if deviation > 0 else math.inf
     one = gaussian_epsilon(mu, delta)
     run = None if rounds is None else gaussian_epsilon(over_rounds(mu, rounds), delta)
+    verdict = judged(epsilon, one, run, assumptions.stated_for)
     other = gaussian_epsilon(mu * (2 if change == clip else 0.5), delta)
     relation, opposite = ("replaced", "removed") if change > clip else ("removed", "replaced")
     return Setting(
         setting=f"LocalDpMod(clipping_norm={clip:g}, sensitivity={sensitivity:g}, epsilon={epsilon:g},"
         f" delta={delta:g})",
         place=given.place,
-        verdict=judged(epsilon, one, run, assumptions.stated_for),
+        verdict=verdict,
         stated_epsilon=epsilon,
         stated_delta=delta,
         round_epsilon=one,
@@ -38,23 +39,24 @@ def local_dp(given: Given, situation: Situation) -> Setting:
         rounds=rounds,
         assumption=f"client level: the client's whole update is {relation}, which changes what is sent by {change:g}"
         f" ({opposite} instead: ε = {written(other)} a round); a client takes part in every round",
-        reason=_reason(sensitivity, change, epsilon, one, run, rounds),
+        reason=_enough(assumptions, rounds)
+        if verdict == "holds"
+        else _too_little(sensitivity, change, epsilon, one, rounds),
     )
 
 
-def _reason(
-    sensitivity: float, change: float, epsilon: float, one: float, run: float | None, rounds: int | None
-) -> str:
+def _enough(assumptions: Assumptions, rounds: int | None) -> str:
+    over = "in each round by itself" if assumptions.stated_for == "round" else f"over {rounds_in_words(rounds)}"
+    return f"the noise is enough for what is stated, {over}."
+
+
+def _too_little(sensitivity: float, change: float, epsilon: float, one: float, rounds: int | None) -> str:
+    if one <= epsilon:
+        return f"a round keeps what is stated, but nothing is composed over {rounds_in_words(rounds)}."
     if sensitivity < change:
-        times = f"{change / sensitivity:,.0f} times" if sensitivity else "infinitely"
+        times = f"{written(change / sensitivity)} times" if sensitivity else "infinitely"
         return (
             f"the noise is set for a sensitivity of {sensitivity:g}, while the clipping norm lets an update change what"
             f" is sent by {change:g}, {times} as much, and nothing is composed over rounds."
         )
-    if one > epsilon:
-        return f"√(2 ln(1.25/δ))/ε is proved to be enough for ε ≤ 1 alone, and ε = {epsilon:g} is above that."
-    if run is None:
-        return "a round keeps what is stated, but nothing is composed over rounds, and their number is not known."
-    if run > epsilon:
-        return f"a round keeps what is stated, but nothing is composed over {rounds_in_words(rounds)}."
-    return f"the noise is enough for what is stated, over {rounds_in_words(rounds)}."
+    return f"√(2 ln(1.25/δ))/ε is proved to be enough for ε ≤ 1 alone, and ε = {epsilon:g} is above that."

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hideseek.errors import BadInput
-from hideseek.federate.claims.names import Project
+from hideseek.federate.claims.names import SCOPES, Names, Project
 from hideseek.federate.claims.records import Given, NotKnown
 from hideseek.federate.claims.sources import Module, read_text
 from hideseek.federate.claims.uses import uses
@@ -54,12 +54,13 @@ def python_settings(modules: Sequence[Module], config: Mapping[str, object]) -> 
 
 
 def run_rounds(started: Sequence[float], config: Mapping[str, object]) -> int | None:
-    """Give the rounds of a run: the most that the source starts, or else what the configuration has.
+    """Give the rounds of all that the source starts, one after another, or else what the configuration has.
 
-    Where the source has a number of rounds that is not known (NaN), so is the run's.
+    Where the source has a number of rounds that is not known (NaN), so is their sum.
     """
     numbers = [*started] or [value for key in ROUNDS if isinstance(value := config.get(key), int | float)][:1]
-    return int(max(numbers)) if numbers and all(1 <= each <= MOST for each in numbers) else None
+    known = bool(numbers) and all(1 <= each <= MOST for each in numbers) and sum(numbers) <= MOST
+    return int(sum(numbers)) if known else None
 
 
 def local_epochs(config: Mapping[str, object]) -> int | None:
@@ -79,6 +80,9 @@ def _rounds(project: Project, values: Values) -> Iterator[float]:
             start = called == "start" and ("grid" in given or "initial_arrays" in given or len(node.args) >= 2)
             if not start and called not in ("ServerConfig", "FedAvgRecipe", "FedJob", "FedAvg"):
                 continue
+            if _is_repeated(node, file):
+                yield math.nan
+                continue
             if start and "num_rounds" not in given and len(node.args) < ROUNDS_ARGUMENT and None not in given:
                 yield DEFAULT_ROUNDS
             argument = given.get("num_rounds", node.args[2] if start and len(node.args) >= ROUNDS_ARGUMENT else None)
@@ -87,3 +91,13 @@ def _rounds(project: Project, values: Values) -> Iterator[float]:
                     yield values.number(argument, file)
                 except NotKnown:
                     yield math.nan
+
+
+def _is_repeated(node: ast.AST, file: Names) -> bool:
+    """Tell whether something stands in a loop, which makes it happen nobody knows how often."""
+    around = file.parents.get(node)
+    while around is not None and not isinstance(around, SCOPES):
+        if isinstance(around, ast.For | ast.AsyncFor | ast.While | ast.comprehension):
+            return True
+        around = file.parents.get(around)
+    return False

@@ -6,13 +6,14 @@ from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation
 from hideseek.federate.claims.sparse_vector import sending_epsilon, sparse_vector_epsilon, values_sent
 from hideseek.federate.claims.wording import rounds_in_words, written
 
+EPSILON = 0.1  # of SVTPrivacy, where it is given none
 SUSPECT = re.compile(r"privacy|differential|noise|gauss|laplac|(^|[^a-z])(l?dp)|dp($|[^a-z])|DP|epsilon|sigma", re.I)
 """Names of filters and arguments that promise something."""
 
 
 def sparse_vector(given: Given, situation: Situation) -> Setting:
     """Recompute SVTPrivacy(fraction, epsilon, noise_var, …), with NVFlare's defaults."""
-    fraction, epsilon = given.number("fraction", 0.1), given.number("epsilon", 0.1)
+    fraction, epsilon = given.number("fraction", 0.1), given.number("epsilon", EPSILON)
     noise = given.number("noise_var", 0.1)
     if not (0 < fraction <= 1 and epsilon > 0 and noise > 0):
         raise NotKnown("fraction must be above 0 and at most 1, epsilon and noise_var above 0")
@@ -29,7 +30,8 @@ def sparse_vector(given: Given, situation: Situation) -> Setting:
         known = f"{sent:,} of {parameters:,} values are sent"
     else:
         known = (
-            f"how many values are sent is not known: this is for one value, and each other one adds {noise:g} a round"
+            "how many values are sent is not known (--parameters N says it): this is for one value, and each other one"
+            f" adds {noise:g} a round"
         )
     return Setting(
         setting=f"SVTPrivacy(fraction={fraction:g}, epsilon={epsilon:g}, noise_var={noise:g})",

@@ -1,6 +1,7 @@
 """Reading an NVFlare job: the filters and rounds of its configurations, in JSON or HOCON."""
 
 import importlib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -103,19 +104,25 @@ def _number(value: object, variables: Mapping[str, Any], depth: int = 0) -> floa
 
 
 def job_rounds(content: Mapping[str, Any]) -> float | None:
-    """Give the most rounds that a workflow of a server runs, wherever it is written."""
+    """Give the rounds of all workflows of a server, which run one after another; NaN where one's are not known."""
+    workflows = [most for each in _list(content.get("workflows")) if (most := _most_rounds(each, content)) is not None]
+    return sum(workflows) if workflows else _most_rounds(content, content)
+
+
+def _most_rounds(part: object, content: Mapping[str, Any]) -> float | None:
+    """Give the most rounds that are written anywhere in a part of a configuration."""
     found: list[float] = []
-    waiting: list[object] = [content]
+    waiting: list[object] = [part]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
             for key, value in node.items():
                 number = _number(value, content) if key == "num_rounds" else None
-                found += [number] if isinstance(number, float) else []
+                found += [] if number is None else [math.nan if isinstance(number, NotKnown) else number]
                 waiting.append(value)
         elif isinstance(node, list):
             waiting += node
-    return max(found, default=None)
+    return math.nan if any(map(math.isnan, found)) else max(found, default=None)
 
 
 class _Lines:

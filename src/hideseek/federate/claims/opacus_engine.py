@@ -20,7 +20,7 @@ def make_private(given: Given, situation: Situation) -> Setting:
     if multiplier > 0 and (rate is None or steps is None):
         raise NotKnown(
             "ε also depends on the share of examples in a batch and on the steps of a round, which are only known when"
-            " the project runs"
+            " the project runs: say them by --sample-rate Q and --local-steps N"
         )
     delta = assumptions.delta
     one = sampled_gaussian_epsilon(multiplier, rate or 1.0, steps or 1, delta)

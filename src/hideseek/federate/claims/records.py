@@ -100,6 +100,8 @@ class Situation:
     rounds: int | None
     names: frozenset[str] = frozenset()
     """The settings of the project that take part."""
+    unclear: frozenset[str] = frozenset()
+    """Those of which it is not known whether they do."""
     local_epochs: int | None = None
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from hideseek.federate.claims.flower_central import (
     NEEDS,
@@ -11,7 +12,14 @@ from hideseek.federate.claims.flower_central import (
     spending_limit,
 )
 from hideseek.federate.claims.flower_local import local_dp
-from hideseek.federate.claims.nvflare_filters import encryption, exclude_vars, percentile, sparse_vector, statistics
+from hideseek.federate.claims.nvflare_filters import (
+    EPSILON,
+    encryption,
+    exclude_vars,
+    percentile,
+    sparse_vector,
+    statistics,
+)
 from hideseek.federate.claims.opacus_engine import make_private, make_private_with_epsilon
 from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation, not_known
 
@@ -51,7 +59,9 @@ def recomputed(given: Given, situation: Situation) -> Setting | None:
 
 def of_unused(given: Given) -> Setting:
     """Say that a setting takes no part, so that updates leave as they are."""
-    stated, delta = (given.number(name) if name in given.values else None for name in ("epsilon", "delta"))
+    values = {**({"epsilon": EPSILON} if given.name == "SVTPrivacy" else {}), **given.values}
+    full = replace(given, values=values)
+    stated, delta = (full.number(name) if name in values else None for name in ("epsilon", "delta"))
     promises = stated is not None or CLAIMS[given.name] is central_dp
     return Setting(
         given.name,

@@ -5,6 +5,8 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from hideseek.federate.claims.records import NotKnown
+
 ORDERS = np.unique(np.concatenate([np.arange(2, 65), np.geomspace(65, 512, 30).astype(int)]))
 
 
@@ -19,6 +21,8 @@ def sampled_gaussian_epsilon(multiplier: float, rate: float, steps: int, delta: 
     >>> round(sampled_gaussian_epsilon(1.0, 0.01, 1000, 1e-5), 2)
     2.11
     """
+    if not multiplier >= 0:
+        raise NotKnown(f"the noise multiplier must be 0 or more, not {multiplier}")
     if multiplier < 1e-100:
         return math.inf
     best = math.inf

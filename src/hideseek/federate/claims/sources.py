@@ -3,7 +3,7 @@
 import ast
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,21 @@ def read_text(path: Path, root: Path) -> str:
         return read_bytes(path, LONGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput(f"{place} is no text in UTF-8: save it as such.") from None
+
+
+def read_modules(paths: Sequence[Path], root: Path) -> tuple[list[Module], list[Unread]]:
+    """Parse Python files; what cannot be read, such as a file in Python 2, is named and does not stop the others."""
+    modules: list[Module] = []
+    unread: list[Unread] = []
+    for path in paths:
+        place = path.relative_to(root).as_posix()
+        try:
+            modules.append(read_module(path, root))
+        except BadInput as mistake:
+            unread.append(Unread(place, str(mistake).removesuffix(".")))
+        except OSError as error:
+            unread.append(Unread(place, f"{place} cannot be read ({error.strerror or error})"))
+    return modules, unread
 
 
 def read_module(path: Path, root: Path) -> Module:

@@ -3,14 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from hideseek.federate.claims.mods import lists_of_mods, reachable
+from hideseek.federate.claims.mods import Ways, lists_of_mods, reachable
 from hideseek.federate.claims.names import Names, Project
 from hideseek.federate.claims.records import Given, NotKnown
 from hideseek.federate.claims.signatures import FUNCTIONS, METHODS, MODS, SIGNATURES
 from hideseek.federate.claims.values import Values
 
 OWN = "{name} is a mod of the project's own, and what it does is not read"
+PASSED_ON = "it is passed on in a way that is not followed, so that it is not known whether a client uses it"
+UNREAD = "a ClientApp gets arguments that are made when the project runs, and this may be among them"
 SUSPECT = re.compile(r"priva|noise|clip|(^|_)l?dp(_|$)|DP|Dp[A-Z]|secagg", re.IGNORECASE)
 """Names of mods that promise something."""
 
@@ -18,7 +21,7 @@ SUSPECT = re.compile(r"priva|noise|clip|(^|_)l?dp(_|$)|DP|Dp[A-Z]|secagg", re.IG
 def uses(project: Project, values: Values) -> Iterator[Given]:
     """Give every use of a known setting, file by file."""
     lists = lists_of_mods(project)
-    in_mods = reachable(project, lists)
+    ways = Ways(project, reachable(project, lists))
     for file in project.files:
         notes = _annotations(file.module.tree)
         for node in ast.walk(file.module.tree):
@@ -29,7 +32,7 @@ def uses(project: Project, values: Values) -> Iterator[Given]:
             elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and node not in notes:
                 name = _known(node, file, project)
                 if name is not None:
-                    yield _use(name, node, file, values, in_mods)
+                    yield _use(name, node, file, values, ways)
                 elif (why := _own_mod(node, file, lists, project)) is not None:
                     yield Given(why, f"{file.module.place}:{node.lineno}", {"": NotKnown(OWN.format(name=why))})
 
@@ -47,7 +50,7 @@ def _known(node: ast.Name | ast.Attribute, file: Names, project: Project) -> str
     return name if name in SIGNATURES else None
 
 
-def _use(name: str, node: ast.expr, file: Names, values: Values, in_mods: set[ast.AST]) -> Given:
+def _use(name: str, node: ast.expr, file: Names, values: Values, ways: Ways) -> Given:
     """Describe one use: a call, or a mod that is named."""
     place = f"{file.module.place}:{node.lineno}"
     parent = file.parents.get(node)
@@ -57,17 +60,28 @@ def _use(name: str, node: ast.expr, file: Names, values: Values, in_mods: set[as
     package, _ = SIGNATURES[name]
     if origin and origin.partition(".")[0] != package:
         return Given(name, place, {"": NotKnown(f"{origin} is not {package}'s own, and what it does is not read")})
+    if name in FUNCTIONS and (node in ways.in_mods or (why := _unclear(node, file, ways)) is None):
+        return Given(name, place, unused="" if node in ways.in_mods else "it is in no list of mods")
     if name in FUNCTIONS:
-        return Given(name, place, unused="" if node in in_mods else "it is in no list of mods")
+        return Given(name, place, {"": NotKnown(why)})
     if isinstance(parent, ast.ClassDef) and name == "DPFedAvgNumPyClient":
         return Given(name, place)
     if isinstance(parent, ast.Call) and parent.func is node:
+        if name in MODS and parent in ways.in_mods:
+            return _call(name, parent, file, values)
         if name in MODS:
-            return _call(
-                name, parent, file, values, "" if parent in in_mods else "it is made but is in no list of mods"
-            )
+            given = _call(name, parent, file, values, "it is made but is in no list of mods")
+            why = _unclear(parent, file, ways)
+            return given if why is None else replace(given, values={**given.values, "": NotKnown(why)})
         return _call(name, parent, file, values, "" if _is_used(parent, file) else "it is made but never used")
     return Given(name, place, {"": NotKnown(f"{name} is not called here but extended or passed on")})
+
+
+def _unclear(mod: ast.expr, file: Names, ways: Ways) -> str | None:
+    """Say why it is not known whether a client uses a mod that is in no list of mods; None where none does."""
+    if ways.unread:
+        return UNREAD
+    return PASSED_ON if ways.lead_elsewhere(mod, file) else None
 
 
 def _call(name: str, node: ast.Call, file: Names, values: Values, unused: str = "") -> Given:

@@ -68,13 +68,11 @@ class Values:
             text = inner.value if isinstance(inner, ast.Constant) else self._text(inner, names, depth)
             value = float(text) if isinstance(text, str) else self.number(inner, names, depth + 1)
             return float(math.trunc(value)) if called.id == "int" else value
-        if isinstance(called, ast.Attribute) and called.attr == "get" and self._is_config(called.value, names, depth):
-            try:
-                return self._setting(node.args[0])
-            except NotKnown:
-                if len(node.args) == 2:
-                    return self.number(node.args[1], names, depth + 1)
-                raise
+        if (asked := self._asked(node, names, depth)) is not None:
+            key, default = asked
+            if default is None or not isinstance(key, ast.Constant) or key.value in self.config:
+                return self._setting(key)
+            return self.number(default, names, depth + 1)
         function = FUNCTIONS.get(names.dotted(called) or "")
         if function is not None and len(node.args) == 1 and not node.keywords:
             return function(self.number(node.args[0], names, depth + 1))
@@ -113,10 +111,27 @@ class Values:
         return self._is_config(value, file, depth + 1)
 
     def _text(self, node: ast.expr, names: Names, depth: int) -> object:
-        """Give a setting that may be a text, as in float(run_config["epsilon"])."""
+        """Give a setting that may be a text, as in float(run_config["epsilon"]) or with .get."""
+        asked = self._asked(node, names, depth)
+        if asked is None:
+            return None
+        key, default = asked
+        if not isinstance(key, ast.Constant) or key.value in self.config or default is None:
+            return self.config.get(str(getattr(key, "value", None)))
+        return default.value if isinstance(default, ast.Constant) else None
+
+    def _asked(self, node: ast.expr, names: Names, depth: int) -> tuple[ast.expr, ast.expr | None] | None:
+        """Give the key of run_config[key] and of run_config.get(key, default), with the default; None for all else."""
         if isinstance(node, ast.Subscript) and self._is_config(node.value, names, depth):
-            return self.config.get(str(getattr(node.slice, "value", None)))
-        return None
+            return node.slice, None
+        if not isinstance(node, ast.Call) or node.keywords or not 1 <= len(node.args) <= 2:
+            return None
+        called = node.func
+        if not isinstance(called, ast.Attribute) or called.attr != "get":
+            return None
+        if not self._is_config(called.value, names, depth):
+            return None
+        return node.args[0], node.args[1] if len(node.args) == 2 else None
 
     def _setting(self, key: ast.expr) -> float:
         """Give a number of the run's configuration."""

@@ -25,8 +25,8 @@ def rounds_in_words(rounds: int | None) -> str:
     """Say how many rounds there are.
 
     >>> rounds_in_words(1), rounds_in_words(20), rounds_in_words(None)
-    ('1 round', '20 rounds', 'a number of rounds that is not known')
+    ('1 round', '20 rounds', 'a number of rounds that is not known (--rounds N says it)')
     """
     if rounds is None:
-        return "a number of rounds that is not known"
+        return "a number of rounds that is not known (--rounds N says it)"
     return "1 round" if rounds == 1 else f"{rounds:,} rounds"
