@@ -39,11 +39,11 @@ FOUND = """Which defence stands when the attacker knows it?
 - LPIPS is a poor judge of such guesses: the mean image has a better one than many that point to their image in a
   gallery. Orders of defences are therefore compared by both.
 
-Our prior weighs more in larger batches, as own images asked for by PSNR and correlation. By images picked it is no gain:
-undefended, behind the small ResNet (16 images, strongest), correlation rose from 0.38 to 0.40 and picks fell from 30 to
-20 %; behind ConvNet in batches of 32 the attack as printed picks 25 % and ours 16 %, with a correlation of 0.31 and
-0.37. Smooth guesses are nearer to their image, and to others too. Batches of 32 behind the small ResNet are measured in
-part (`--only "table5 published: small-resnet, batch 32" "table5 adaptive: small-resnet, batch 32"` goes on).
+Our prior weighs more in larger batches, as own images asked for by PSNR and correlation. By images picked it is no
+gain: undefended, behind the small ResNet (16 images, strongest), correlation rose from 0.38 to 0.40 and picks fell
+from 30 to 20 %; behind ConvNet in batches of 32 the attack as printed picks 25 % and ours 16 %, with a correlation of
+0.31 and 0.37. Smooth guesses are nearer to their image, and to others too. Batches of 32 behind the small ResNet are
+measured in part (`--only table5` goes on).
 """
 DECODED = """InstaHide's own Figure 5 has gradient matching fail on a row of InstaHide, k = 4, where one of Mixup comes
 back. *instahide-figure5*: LeNet, single rows; *decoding*: batches of 16. decode-known has indices and weights,
