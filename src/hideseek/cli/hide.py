@@ -18,9 +18,9 @@ from hideseek.data.labels import NoLabels
 from hideseek.errors import BadInput, no_such
 from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
-from hideseek.hide.files.release_checks import Revealed
+from hideseek.hide.files.release_checks import Revealed, read_description
 from hideseek.hide.files.release_files import write_release
-from hideseek.records import LabelKind, RowType, Samples
+from hideseek.records import Bound, LabelKind, RowType, Samples
 from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
@@ -116,6 +116,8 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
         raise KeyboardInterrupt("stopped; what was not finished was removed.") from None
     size = sum(path.stat().st_size for path in asked.out.iterdir())
     say(f"{sentences.counted(len(private), 'image')} are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
+    for proved in read_description(asked.out).get("proved", ()):
+        say(sentences.bound(Bound(**proved)))
     if studies.seed is not None:
         say(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
     if studies.give_away:

@@ -44,7 +44,7 @@ def class_means(releases: Iterable[EncodedRelease]) -> Trained:
     sums = _Sums.zero(first.encoded)
     for release in chain([first], stream):
         _check(release, first.encoded)
-        sums.add(release.encoded)
+        sums.add(release.encoded, noisy=release.scheme.label_kind == "noisy")
     return _linear(first, *sums.solved())
 
 
@@ -73,13 +73,13 @@ class _Sums:
         columns, pixels = like.labels.shape[1] + 1, like.images[0].numel()
         return cls(torch.zeros(columns, columns).double(), torch.zeros(columns, pixels).double())
 
-    def add(self, samples: Samples) -> None:
-        """Add rows."""
+    def add(self, samples: Samples, *, noisy: bool) -> None:
+        """Add rows; what noisy labels lack of 1 is noise, and no share of anything."""
         for start in range(0, len(samples), CHUNK):
             part = slice(start, start + CHUNK)
             pixels, labels = samples.pixels(part).flatten(1).double(), samples.labels[part].double()
             rest = 1 - labels.sum(1, keepdim=True)
-            shares = torch.cat([labels, torch.where(rest > ROUNDING, rest, 0.0)], 1)
+            shares = torch.cat([labels, torch.where((rest > ROUNDING) & (not noisy), rest, 0.0)], 1)
             self.gram += shares.T @ shares
             self.products += shares.T @ pixels
             self.energy += float(pixels.square().sum())

@@ -40,7 +40,9 @@ def guarantees(account: Account, multiplier: float, delta: float) -> tuple[Bound
     if account.proof == "known-mix" or multiplier / 2 >= LEAST:
         replaced = min(MOST, account.epsilon(multiplier / 2, delta))
         limits = "to replace one image moves the sums twice as far as to leave it out"
-        bounds.append(Bound(theorem, f"ε at δ = {delta:g}, of an image that is replaced by another,", up(replaced), limits))
+        bounds.append(
+            Bound(theorem, f"ε at δ = {delta:g}, of an image that is replaced by another,", up(replaced), limits)
+        )
     if account.proof == "known-mix":
         limits = "rounds add up as μ² = Σ μ²"
         bounds.append(Bound(theorem, "μ of every image", up(account.mu(multiplier)), limits))
@@ -54,7 +56,9 @@ def guarantees(account: Account, multiplier: float, delta: float) -> tuple[Bound
     )
     bounds += [
         Bound(theorem, "the TPR of any test for membership, at an FPR of 1 %,", up(found), tests),
-        Bound(theorem, "the chance to reconstruct an image that is guessed with a chance of 1 % before", up(found), tests),
+        Bound(
+            theorem, "the chance to reconstruct an image that is guessed with a chance of 1 % before", up(found), tests
+        ),
     ]
     return tuple(bounds)
 
@@ -120,7 +124,9 @@ def image_mus(
 ) -> torch.Tensor:
     """Give μ_i of every image, by how often it was used and how long it is."""
     used = torch.bincount(secret.sources[secret.weights > 0], minlength=len(private)).double() / m**2
-    lengths = torch.cat([private.pixels(slice(i, i + CHUNK)).flatten(1).norm(dim=1) for i in range(0, len(private), CHUNK)])
+    lengths = torch.cat(
+        [private.pixels(slice(i, i + CHUNK)).flatten(1).norm(dim=1) for i in range(0, len(private), CHUNK)]
+    )
     images = (lengths * image_factors(private, clips[0]) / sigmas[0]).double().square()
     labels = (private.labels.norm(dim=1) * label_factors(private, clips[1])).double().square()
     return (used * (images + (labels / sigmas[1] ** 2 if sigmas[1] else 0.0))).sqrt()

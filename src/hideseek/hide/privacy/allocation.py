@@ -7,7 +7,7 @@ from typing import Any
 from hideseek.errors import BadInput
 from hideseek.hide.privacy.losses import Losses
 
-GRID = 0.1  # the relative error of a round's privacy losses, to the safe side: 0.05 takes four times as long
+GRID = 0.1  # the error of a round's privacy losses, to the safe side, over the root of how many rounds add up
 TAIL = 1e-10  # probability that is given up at the ends, and counted as lost
 
 
@@ -21,7 +21,8 @@ def allocated_losses(multiplier: float, sums: int, uses: int, rounds: int) -> Lo
     """
     library = _library()
     asked = library.PrivacyParams(sigma=multiplier, num_steps=sums // uses)
-    grid = library.AllocationSchemeConfig(loss_discretization=GRID, tail_truncation=TAIL)
+    width = GRID / (uses * rounds) ** 0.5
+    grid = library.AllocationSchemeConfig(loss_discretization=width, tail_truncation=TAIL)
     one = library.gaussian_allocation_pld(params=asked, config=grid)
     return Losses(one.self_compose(uses * rounds) if uses * rounds > 1 else one)
 

@@ -22,7 +22,8 @@ class Account:
 
     `known-mix` (W): it may be known who is in which row; each image is in m rows of a round.
     `poisson` (P): each image is in each row with probability m/n, and nobody knows in which.
-    `allocation` (A): each image is in m rows of a round, drawn evenly by itself, and nobody knows in which.
+    `allocation` (A): each image is in m rows of a round, drawn evenly by itself, and nobody knows in which. What holds
+    where the mix is known holds too, and where it says more it is what is told.
 
     Noise is told as its multiplier z: its deviation, in lengths of what one image adds to a row.
     """
@@ -55,15 +56,18 @@ class Account:
 
     def epsilon(self, multiplier: float, delta: float) -> float:
         """Give ε at δ for an image that is added or left out."""
-        losses = self.losses(multiplier)
-        return gaussian_epsilon(self.mu(multiplier), delta) if losses is None else losses.epsilon(delta)
+        losses, known = self.losses(multiplier), gaussian_epsilon(self.mu(multiplier), delta)
+        if losses is None:
+            return known
+        return min(losses.epsilon(delta), known) if self.proof == "allocation" else losses.epsilon(delta)
 
     def true_positives(self, multiplier: float, false_positives: float) -> float:
         """Give the largest TPR of a test for one image at an FPR; also what reconstruction from that prior comes to."""
-        losses = self.losses(multiplier)
+        losses, known = self.losses(multiplier), true_positives(self.mu(multiplier), false_positives)
         if losses is None:
-            return true_positives(self.mu(multiplier), false_positives)
-        return losses.true_positives(false_positives)
+            return known
+        found = losses.true_positives(false_positives)
+        return min(found, known) if self.proof == "allocation" else found
 
     def multiplier(self, epsilon: float, delta: float) -> float:
         """Give the least noise that is enough for (ε, δ), or hardly more.

@@ -107,7 +107,7 @@ def reconstruction(mu: float, prior: float) -> float:
     Hayes, Mahloujifar and Balle 2023, corollary 4: it is the TPR at an FPR of κ.
 
     >>> [round(reconstruction(mu, 0.01), 3) for mu in (0.268, 0.719, 1.666)]
-    [0.02, 0.054, 0.254]
+    [0.02, 0.054, 0.255]
     """
     return true_positives(mu, prior)
 
