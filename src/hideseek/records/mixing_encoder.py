@@ -70,7 +70,7 @@ class MixingEncoder(Encoder):
 
     @property
     def label_kind(self) -> SharedLabels:
-        """Tell how labels are shared: as they were mixed, rounded to a decimal, one class drawn by its weight, or noisy.
+        """Tell how labels are shared: as they were mixed, rounded to a decimal, drawn (one class, by weight), or noisy.
 
         Labels under noise may be negative, and need not sum to 1.
         """
@@ -121,7 +121,7 @@ class MixingEncoder(Encoder):
         """Give the encoder with all filled in that it estimates from the private images."""
 
     def for_rounds(self, rounds: int) -> MixingEncoder:
-        """Give the encoder for a release of so many rounds, where what it adds to a row depends on how many there are."""
+        """Give the encoder for a release of so many rounds, where what it adds depends on how many there are."""
         return self
 
     @abstractmethod

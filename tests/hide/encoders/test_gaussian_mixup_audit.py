@@ -16,7 +16,7 @@ from hideseek.hide.mixing.follow import follow
 from hideseek.hide.mixing.recipe import Recipe
 from hideseek.hide.privacy.gaussian import gaussian_epsilon
 from hideseek.records import EncodedRelease, Samples
-from refuted import refuted_multiplier, refuted_mu
+from refuted import refuted_mu, refuted_multiplier
 
 Array = np.ndarray
 CANARIES, DELTA, CLIP, LONG = 1200, 1e-5, 2.0, 5.0
@@ -48,7 +48,8 @@ def known_mix_epsilon(scheme: GaussianMixup, rounds: int) -> tuple[float, float]
     """ε that is refuted by whoever knows the mix: by images, labels, both, and differences of the rounds."""
     private, inside = canaries(CANARIES)
     release, secret = scheme.hide(private, None, seeded(2), rounds)
-    assert isinstance(filled := release.scheme, GaussianMixup)
+    filled = release.scheme
+    assert isinstance(filled, GaussianMixup)
     rows, labels = seen(release, filled)
     table = mix(secret.sources.numpy(), CANARIES, scheme.m)
     image, label = CLIP / (filled.sigma or 1), 1 / (filled.label_sigma or 1)
@@ -111,7 +112,8 @@ def test_where_the_mix_is_secret_too(proof: str) -> None:
     private, inside = canaries(count)
     scheme = replace(STATED, proof=proof, epsilon=2.0)  # type: ignore[arg-type]
     release, _ = scheme.hide(private, None, seeded(3))
-    assert isinstance(filled := release.scheme, GaussianMixup)
+    filled = release.scheme
+    assert isinstance(filled, GaussianMixup)
     rows, labels = seen(release, filled)
     z, m = filled.multiplier, filled.m
     image, label = CLIP / (m * (filled.sigma or 1)), 1 / (m * (filled.label_sigma or 1))

@@ -64,7 +64,7 @@ def test_tests_are_those_of_riskcal() -> None:
 
 
 def test_allocation_is_between_an_image_in_all_rows_that_are_known_and_a_mixture_by_simulation() -> None:
-    """One of t rows, left out or not: the loss is log (1/t) Σ e^((2 y_i − 1) / 2z²); δ is E max(0, 1 − e^(ε − loss))."""
+    """One of t rows: the loss is log (1/t) Σ e^((2 y_i − 1) / 2z²), and δ is E max(0, 1 − e^(ε − loss))."""
     pytest.importorskip("PLD_accounting")
     z, rows = 0.8, 40
     losses = allocated_losses(z, rows, 1, 1)

@@ -2,9 +2,9 @@
 
 import math
 
-from hideseek.hide.privacy.gaussian import gaussian_epsilon, over_rounds
 from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation
 from hideseek.federate.claims.wording import rounds_in_words
+from hideseek.hide.privacy.gaussian import gaussian_epsilon, over_rounds
 
 NEEDS = {
     "DifferentialPrivacyClientSideFixedClipping": "fixedclipping_mod",

@@ -2,9 +2,9 @@
 
 import math
 
-from hideseek.hide.privacy.gaussian import classical_deviation, gaussian_epsilon, over_rounds
 from hideseek.federate.claims.records import Assumptions, Given, NotKnown, Setting, Situation, judged
 from hideseek.federate.claims.wording import rounds_in_words, written
+from hideseek.hide.privacy.gaussian import classical_deviation, gaussian_epsilon, over_rounds
 
 
 def local_dp(given: Given, situation: Situation) -> Setting:

@@ -2,10 +2,10 @@
 
 import math
 
-from hideseek.hide.privacy.gaussian import gaussian_epsilon, gaussian_mu, over_rounds
 from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation, judged
 from hideseek.federate.claims.sampled_gaussian import sampled_gaussian_epsilon
 from hideseek.federate.claims.wording import rounds_in_words, written
+from hideseek.hide.privacy.gaussian import gaussian_epsilon, gaussian_mu, over_rounds
 
 LEVEL = "example level: one of a client's examples is added or left out, batches are drawn by Poisson sampling"
 

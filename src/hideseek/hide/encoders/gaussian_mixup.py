@@ -45,8 +45,8 @@ SOURCE = "hideseek, docs/threat-model.md; Dong, Roth and Su: Gaussian differenti
 class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
     """Mix clipped images under Gaussian noise, with a proof: x̃ = (1/m) Σ_{i∈S} clip(x_i, Cx) + N(0, σx² I).
 
-    Labels likewise: ỹ = (1/m) Σ_{i∈S} clip(y_i, Cy) + N(0, σy² I). The noise follows from ε and δ for the whole release,
-    of all rounds, by the proof that fits what is public of the sets S (`hide/privacy/calibration.py`):
+    Labels likewise: ỹ = (1/m) Σ_{i∈S} clip(y_i, Cy) + N(0, σy² I). The noise follows from ε and δ for all rounds of
+    the release, by the proof that fits what is public of the sets S (`hide/privacy/calibration.py`):
     1/z² = (Cx / m σx)² + (Cy / m σy)², split as σx = (z Cx / m) √(1 + 1/λ²), σy = (z Cy / m) √(1 + λ²).
 
     - `known-mix`: partners as in Mixup, each image in m rows of a round; the mix may be known. μ = √(m T) / z.
@@ -255,8 +255,8 @@ class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
             )
         return (
             Known(
-                f"The proof {self.proof} holds while nobody knows which images are in which row: an attacker who is told"
-                " (informed) is outside it, and may find more than is proved.",
+                f"The proof {self.proof} holds while nobody knows which images are in which row: an attacker who is"
+                " told (informed) is outside it, and may find more than is proved.",
                 SOURCE,
             ),
         )

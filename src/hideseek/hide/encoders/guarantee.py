@@ -20,8 +20,8 @@ THEOREMS = {
     "allocation": "Gaussian mechanism with random allocation (A: the mix is secret)",
 }
 OUTSIDE = (
-    "outside the proof are the channel statistics of the normalisation, the number of images, the extractor of features,"
-    " and the number and names of the classes"
+    "outside the proof are the channel statistics of the normalisation, the number of images, the extractor of"
+    " features, and the number and names of the classes"
 )
 
 

@@ -124,7 +124,8 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
             raise BadInput(f"alpha must be between 0.5 and 1, since two weights sum to 1, not {self.alpha}.")
         if not 0 < self.tau <= (most := (self.alpha / (1 - self.alpha)) ** 2):
             raise BadInput(
-                f"tau must be above 0 and at most α²/(1 − α)² = {most:.3g}, which rows have without noise, not {self.tau}."
+                f"tau must be above 0 and at most α²/(1 − α)² = {most:.3g}, which rows have without"
+                f" noise, not {self.tau}."
             )
         if self.radius is not None and not 0 <= self.radius < math.inf:
             raise BadInput(f"radius must be finite and not negative, and is {self.radius}.")

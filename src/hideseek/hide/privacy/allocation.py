@@ -1,4 +1,4 @@
-"""Noise on random sums, each image in exactly so many of them, drawn evenly (random allocation), and nobody told which."""
+"""Noise on random sums, each image in exactly so many, drawn evenly (random allocation), and nobody told which."""
 
 import warnings
 from functools import lru_cache

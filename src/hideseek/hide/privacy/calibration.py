@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from scipy.optimize import brentq
+
 from hideseek.errors import BadInput
 from hideseek.hide.privacy.allocation import allocated_losses
 from hideseek.hide.privacy.gaussian import gaussian_epsilon, gaussian_mu, over_rounds, true_positives
@@ -84,7 +86,7 @@ class Account:
 
 @lru_cache(maxsize=64)
 def _searched(account: Account, epsilon: float, delta: float) -> float:
-    """Halve an interval of noise until its ends are close, and give the end that is enough.
+    """Solve for the noise in an interval, and give hardly more, which is enough.
 
     What is enough where the mix is known is enough where it is secret and each image is in as many rows; Poisson
     sampling may need more.
@@ -95,10 +97,10 @@ def _searched(account: Account, epsilon: float, delta: float) -> float:
     low = high / 2
     while account.epsilon(low, delta) <= epsilon:
         low, high = low / 2, low
-    while high / low > 1 + CLOSE:
-        middle = math.sqrt(low * high)
-        if account.epsilon(middle, delta) <= epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
+    root = brentq(
+        lambda log: account.epsilon(math.exp(log), delta) - epsilon, math.log(low), math.log(high), xtol=CLOSE / 4
+    )
+    enough = math.exp(root) * (1 + CLOSE / 2)
+    while account.epsilon(enough, delta) > epsilon:
+        enough *= 1 + CLOSE
+    return enough

@@ -102,7 +102,7 @@ def true_positives(mu: float, false_positives: float) -> float:
 
 
 def reconstruction(mu: float, prior: float) -> float:
-    """Give the most that guessing an image succeeds by the release, where it succeeds by `prior` without: Φ(Φ⁻¹(κ) + μ).
+    """Give how often guessing an image succeeds at most, where it succeeds by `prior` without: Φ(Φ⁻¹(κ) + μ).
 
     Hayes, Mahloujifar and Balle 2023, corollary 4: it is the TPR at an FPR of κ.
 
