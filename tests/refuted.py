@@ -1,7 +1,5 @@
 """What canaries refute of a stated proof: a bound of few lines, for tests of encoders."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import stats
 
@@ -21,17 +19,3 @@ def refuted_mu(scores: Array, inside: Array, threshold: float, error: float = 0.
     """The largest μ that is refuted: a μ-GDP mechanism has TPR ≤ Φ(Φ⁻¹(FPR) + μ)."""
     low, high = rates(scores, inside, threshold, error)
     return max(0.0, float(stats.norm.ppf(low) - stats.norm.ppf(high)))
-
-
-def refuted_multiplier(
-    scores: Array, inside: Array, threshold: float, most: Callable[[float, float], float], error: float = 0.05
-) -> float:
-    """The largest noise multiplier z that is not refuted, where a mechanism has TPR ≤ most(z, FPR)."""
-    low, high = rates(scores, inside, threshold, error)
-    few, many = 0.11, 50.0
-    if most(many, high) >= low:
-        return many
-    for _ in range(12):
-        middle = (few * many) ** 0.5
-        few, many = (middle, many) if most(middle, high) >= low else (few, middle)
-    return many

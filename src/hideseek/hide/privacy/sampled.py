@@ -2,6 +2,7 @@
 
 import warnings
 from functools import lru_cache
+from typing import Any
 
 from hideseek.errors import BadInput
 from hideseek.hide.privacy.losses import Losses
@@ -29,7 +30,7 @@ def sampled_losses(multiplier: float, rate: float, steps: int, interval: float |
     return Losses(one.self_compose(steps))
 
 
-def _library():  # type: ignore[no-untyped-def] # it has no types
+def _library() -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
