@@ -11,6 +11,7 @@ import tyro
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
+from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
@@ -22,8 +23,9 @@ from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
 from hideseek.hide.named import schemes
+from hideseek.hide.privacy.ledger_entries import Leaving
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
-from hideseek.records import MixingEncoder, Samples
+from hideseek.records import MixingEncoder, Samples, Spent
 from hideseek.report import sentences
 from hideseek.report.training_curve import draw_curve
 from hideseek.train.recipes import RECIPES
@@ -90,6 +92,9 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     training = _training(asked, len(source.samples))
     test = _test(asked, source.samples)
     first = this_worker().first
+    book = _book(asked)
+    leaving = _leaving(asked, len(source.samples), training)
+    book.check(leaving)
     if first and test is None:
         say("There is no --test set: how well the model does on new images will not be known.")
     if first and test is not None:
@@ -104,7 +109,10 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
         on_epoch=lambda epoch: say(_line(epoch, training.epochs)),
     )
     if first:
+        book.add(leaving)
         _write(asked, learnt, folder)
+        book.finish(file_digest(asked.out / MODEL))
+        say(*book.said())
         if test is not None:
             say(*_no_better(learnt, test))
 
@@ -124,6 +132,8 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput("a release has its size, channels and normalisation: leave these options out.")
     if images.public is not None and not (isinstance(scheme, MixingEncoder) and scheme.mixes_public):
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
+    if asked.run.ledger is not None and not isinstance(scheme, PrivateSGD):
+        raise BadInput("a ledger is written by --scheme dp-sgd alone, whose model may leave: leave out --ledger.")
     if asked.out.is_dir() and not asked.out.is_symlink():
         clear_leftovers(asked.out)  # of a training that was killed
     begun = folder.checkpoint.exists()
@@ -155,6 +165,21 @@ def _source(asked: Learn[Any]) -> Source[Any]:
     if images.public is not None:
         public = public_images(images.public, samples, size=images.size, features=images.features)
     return Reencoded(samples, scheme, public)
+
+
+def _book(asked: Learn[Any]) -> Book:
+    """Open the ledger of a private training; others are not written down, since nothing of them is to leave."""
+    private = isinstance(asked.scheme, PrivateSGD)
+    return Book.of(asked.run.ledger, str(asked.images.data)) if private else Book()
+
+
+def _leaving(asked: Learn[Any], rows: int, training: Training) -> Leaving:
+    """Describe the model to a ledger; what a seed gives protects nothing."""
+    scheme, spent = asked.scheme, Spent()
+    if isinstance(scheme, PrivateSGD) and asked.run.seed is None:
+        spent = scheme.spends(rows, training)
+    about = vars(scheme) | {"epochs": training.epochs, "batch": training.batch}
+    return Leaving("dp-sgd", about, spent, where=str((asked.out / MODEL).absolute()))
 
 
 def _training(asked: Learn[Any], rows: int) -> Training:

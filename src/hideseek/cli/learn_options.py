@@ -87,6 +87,8 @@ class RunOptions:
     """Continue what was begun in the folder."""
     checkpoint_every: Annotated[float, arg(metavar="SEC")] = 30.0
     """Seconds between two checkpoints."""
+    ledger: Annotated[Path | None, _unset("FILE")] = None
+    """Write dp-sgd's ε to this ledger first, or to HIDESEEK_LEDGER."""
     seed: Annotated[int | None, _unset("N")] = None
     """For studies only: draw everything from this number, keys too."""
 

@@ -12,6 +12,7 @@ from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncod
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
+from hideseek.records.spent import Spent
 from hideseek.records.task import Task
 
 __all__ = [
@@ -45,5 +46,6 @@ __all__ = [
     "RowNoise",
     "RowType",
     "Samples",
+    "Spent",
     "Task",
 ]

@@ -1,0 +1,1 @@
+"""What is proved of what leaves, and the ledger of it."""
