@@ -11,8 +11,8 @@ import tyro
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
-from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load

@@ -31,9 +31,9 @@ def _usage() -> str:
 
 {verbs}
 
-A ledger lies beside private images, in FILE, FILE.key and FILE.head, and is never shared. `hideseek hide --ledger FILE`,
-`hideseek learn --scheme dp-sgd --ledger FILE` and the gate of a federation (ledger in policy.toml) write to it before
-anything leaves, and refuse what is over the budget. HIDESEEK_LEDGER names it for hide and learn once and for all.
+A ledger lies beside private images, in FILE, FILE.key and FILE.head, and is never shared. `hideseek hide --ledger
+FILE`, `hideseek learn --scheme dp-sgd --ledger FILE` and the gate of a federation (ledger in policy.toml) write to it
+before anything leaves, and refuse what is over the budget. HIDESEEK_LEDGER names it for hide and learn in all commands.
 
 Try:  hideseek ledger budget ledger.db --epsilon 3 --releases 20
       hideseek learn --scheme dp-sgd --epsilon 1 --data faces --ledger ledger.db --out trained

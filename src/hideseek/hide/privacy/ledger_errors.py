@@ -12,7 +12,7 @@ class LedgerError(BadInput):
     """A ledger that cannot be used; its sentence is for the owner of the images, and may name places on his disk."""
 
 
-class OverBudget(LedgerError):
+class OverBudget(LedgerError):  # noqa: N818 (what it is, as `BadInput`)
     """A release that would spend more of an image than its owner allows."""
 
 

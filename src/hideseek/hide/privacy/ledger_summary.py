@@ -33,14 +33,14 @@ class Summary:
         """Say it.
 
         >>> Summary(Budget(releases=5), 1e-5, 3, 3, {2: 1, 4: 2}, math.inf, math.inf, math.inf, 1).sentence()
-        '2 images were released 4 times, 1 image 2 times; part of it has no proof, so that ε is infinite; left is 1 release.'
+        '2 images were released 4 times, 1 image 2 times; part of it has no proof; left is 1 release.'
         """
         often = [f"{_some(self.times[count], 'image')} {_often(count)}" for count in sorted(self.times, reverse=True)]
         if often:
             often[0] = often[0].replace("images ", "images were released ").replace("image ", "image was released ")
         spent = f"the most that is spent of one is μ = {self.mu:.3g}, ε = {self.epsilon:.3g} at δ = {self.delta:g}"
         if self.mu == math.inf:
-            spent = "part of it has no proof, so that ε is infinite"
+            spent = "part of it has no proof"
             if self.epsilon < math.inf:
                 spent = f"the most that is spent of one is ε = {self.epsilon:.3g} at δ = {self.delta:g}"
         return f"{', '.join(often) or 'No image was released'}; {spent}; {self._left()}."

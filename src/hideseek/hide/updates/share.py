@@ -21,8 +21,8 @@ from hideseek.progress import track
 from hideseek.records import Samples, Task
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Change, Encoder, Known, Trial
-from hideseek.records.spent import Spent
 from hideseek.records.shared_model import NetworkSize, SharedModel
+from hideseek.records.spent import Spent
 from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
