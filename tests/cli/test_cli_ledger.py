@@ -141,8 +141,11 @@ def test_dp_sgd_writes_its_epsilon_before_the_model(data: str, tmp_path: Path, c
 
 
 def test_other_trainings_have_no_ledger(data: str, ledger: Path, tmp_path: Path, capsys: Capture) -> None:
-    assert main(["learn", "--data", data, "--out", str(tmp_path / "out"), "--ledger", str(ledger)]) == 1
-    assert "by --scheme dp-sgd alone" in capsys.readouterr().err
+    assert main(["learn", "--data", data, "--out", str(tmp_path / "out"), "--ledger", str(ledger)]) == 2
+    assert "--ledger" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["learn", "--scheme", "dp-sgd", "--help"])
+    assert "--ledger FILE" in capsys.readouterr().out
 
 
 def test_verify_names_what_was_not_finished_and_what_is_gone(

@@ -55,7 +55,7 @@ class Studies:
     """Draw all keys from this number; anyone can then take the masks off."""
     keep_secret: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Keep the ground truth, in a file that only you can read."""
-    give_away: Annotated[tuple[Revealed, ...], arg(metavar="WHAT", help_behavior_hint="")] = ()
+    give_away: Annotated[tuple[Revealed, ...], arg(metavar="X", help_behavior_hint="")] = ()
     """Tell attackers the weights, or the sources (which images), of every row."""
 
 

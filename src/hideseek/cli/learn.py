@@ -11,7 +11,7 @@ import tyro
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
-from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.learn_options import AUTO, METHODS, Learn, LearnPrivately, Vanilla, lists
 from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
@@ -38,7 +38,8 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and train; the scheme comes first, since its parameters are options too."""
     name, rest = _scheme(arguments)
     method, shared = _method(name)
-    kind: Any = Learn[type(method)]  # type: ignore[misc] # its options are the scheme's fields
+    private = isinstance(method, PrivateSGD)
+    kind: Any = LearnPrivately if private else Learn[type(method)]  # type: ignore[misc] # with the scheme's fields
     about = inspect.cleandoc(Learn.__doc__ or "")
     plain = name == "vanilla"
     asked: Learn[Any] = parse(
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str]) -> None:
         "hideseek learn" if plain else f"hideseek learn --scheme {name}",
         rest,
         description=f"{about}\n{lists()}" if plain else about,
-        default=Learn(tyro.MISSING, method),
+        default=(LearnPrivately if private else Learn)(tyro.MISSING, method),
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone),
     )
     train(replace(asked, scheme=shared.of(asked.scheme)) if isinstance(asked.scheme, RecipeEncoder) else asked)
@@ -132,8 +133,6 @@ def _check(asked: Learn[Any], folder: RunFolder) -> None:
         raise BadInput("a release has its size, channels and normalisation: leave these options out.")
     if images.public is not None and not (isinstance(scheme, MixingEncoder) and scheme.mixes_public):
         raise BadInput("this scheme mixes no public images: leave out --public, or set --k-private below --k.")
-    if asked.run.ledger is not None and not isinstance(scheme, PrivateSGD):
-        raise BadInput("a ledger is written by --scheme dp-sgd alone, whose model may leave: leave out --ledger.")
     if asked.out.is_dir() and not asked.out.is_symlink():
         clear_leftovers(asked.out)  # of a training that was killed
     begun = folder.checkpoint.exists()
@@ -169,8 +168,7 @@ def _source(asked: Learn[Any]) -> Source[Any]:
 
 def _book(asked: Learn[Any]) -> Book:
     """Open the ledger of a private training; others are not written down, since nothing of them is to leave."""
-    private = isinstance(asked.scheme, PrivateSGD)
-    return Book.of(asked.run.ledger, str(asked.images.data)) if private else Book()
+    return Book.of(asked.ledger, str(asked.images.data)) if isinstance(asked, LearnPrivately) else Book()
 
 
 def _leaving(asked: Learn[Any], rows: int, training: Training) -> Leaving:

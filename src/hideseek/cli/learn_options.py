@@ -87,8 +87,6 @@ class RunOptions:
     """Continue what was begun in the folder."""
     checkpoint_every: Annotated[float, arg(metavar="SEC")] = 30.0
     """Seconds between two checkpoints."""
-    ledger: Annotated[Path | None, _unset("FILE")] = None
-    """Write dp-sgd's ε to this ledger first, or to HIDESEEK_LEDGER."""
     seed: Annotated[int | None, _unset("N")] = None
     """For studies only: draw everything from this number, keys too."""
 
@@ -106,6 +104,14 @@ class Learn(Generic[S]):
     images: Annotated[ImageOptions, UNDESCRIBED] = field(default_factory=ImageOptions)
     training: Annotated[TrainingOptions, UNDESCRIBED] = field(default_factory=TrainingOptions)
     run: Annotated[RunOptions, UNDESCRIBED] = field(default_factory=RunOptions)
+
+
+@dataclass(frozen=True)
+class LearnPrivately(Learn[PrivateSGD]):
+    """Train a model that may leave: what it spends of an image can be written down first."""
+
+    ledger: Annotated[Path | None, _unset("FILE")] = None
+    """Write ε to this ledger first, or to HIDESEEK_LEDGER (`hideseek ledger`)."""
 
 
 def lists() -> str:

@@ -279,9 +279,13 @@ def test_a_ledger_of_a_newer_version_is_refused(path: Path) -> None:
 )
 def test_a_key_that_is_missing_or_open_is_refused(path: Path, change: Callable[[Path], object], said: str) -> None:
     written(path)
-    change(path.with_name("ledger.db.key"))
-    with pytest.raises(LedgerError, match=said):
-        Ledger.open(path)
+    key = path.with_name("ledger.db.key")
+    change(key)
+    there = key.exists()
+    for attempt in (lambda: Ledger.open(path), lambda: Ledger.begin(path, Budget())):
+        with pytest.raises(LedgerError, match=said):
+            attempt()
+    assert key.exists() == there, "no other key is made"
 
 
 def test_a_ledger_that_is_lost_is_not_begun_anew(path: Path) -> None:

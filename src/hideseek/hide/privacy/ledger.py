@@ -48,7 +48,8 @@ class Ledger:
         head = read_head(path)
         if store.is_new(path) and head is not None and head.number != NOTHING:
             raise LedgerError(f"the ledger {path} is missing, and its head is here: bring it back from a backup.")
-        make_key(path)
+        if store.is_new(path):  # else a key that is missing must be found, not made
+            make_key(path)
         ledger = cls(path, read_key(path))
         with alone(path), store.making(path) as (connection, new):
             if new:
