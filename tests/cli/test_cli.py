@@ -24,7 +24,14 @@ def test_the_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if verb in ("audit", "challenge", "federate", "hide", "seek"):  # their own pages list schemes, attacks and verbs
+    if verb in (
+        "audit",
+        "challenge",
+        "federate",
+        "hide",
+        "ledger",
+        "seek",
+    ):  # their own pages list schemes, attacks and verbs
         assert main([verb, "--help"]) == 0
     else:
         with pytest.raises(SystemExit, match="0"):

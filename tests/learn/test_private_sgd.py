@@ -143,3 +143,15 @@ def test_dp_sgd_without_opacus(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_impossible_privacy_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(BadInput):
         PrivateSGD(**wrong)
+
+
+def test_what_a_training_spends_by_both_of_its_bounds() -> None:
+    """μ² = T / σ², whose ε without sampling is above the accountant's with it."""
+    training = Training(epochs=3, batch=10)
+    spent = PrivateSGD(epsilon=2.0, delta=1e-3).spends(100, training)
+    noise = PrivateSGD(epsilon=2.0, delta=1e-3).multiplier(100, training)
+    assert spent.proof == "poisson"
+    assert spent.mu2 == pytest.approx(30 / noise**2)
+    assert spent.epsilon is not None
+    assert 1.9 < spent.epsilon <= 2.0
+    assert spent.delta == 1e-3

@@ -25,6 +25,7 @@ COMMANDS = {
     "score": "judge what an attack found against the ground truth",
     "seek": "run attacks on a release, and write what they found",
     "show": "draw what a release looks like",
+    "ledger": "how often every image was released, under which proof, and what may still be",
     "federate": "several parties, one model: run a federation, and check what its settings promise",
     "challenge": "set the InstaHide challenge, take it up, and score who did",
     "data": "list the image sets that can be named",

@@ -12,6 +12,7 @@ from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
 from hideseek.cli.images import public_images, training_images
+from hideseek.cli.ledger_book import Book
 from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
 from hideseek.data.labels import NoLabels
@@ -20,7 +21,9 @@ from hideseek.files import must_be_new
 from hideseek.hide import ENCODERS, Augmented, Geometry, RecipeEncoder
 from hideseek.hide.files.release_checks import Revealed, read_description
 from hideseek.hide.files.release_files import write_release
-from hideseek.records import Bound, LabelKind, RowType, Samples
+from hideseek.hide.files.schemes import to_json
+from hideseek.hide.privacy.ledger_entries import Leaving
+from hideseek.records import Bound, LabelKind, MixingEncoder, RowType, Samples, Spent
 from hideseek.report import sentences
 
 S = TypeVar("S", bound=RecipeEncoder)
@@ -52,7 +55,7 @@ class Studies:
     """Draw all keys from this number; anyone can then take the masks off."""
     keep_secret: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Keep the ground truth, in a file that only you can read."""
-    give_away: Annotated[tuple[Revealed, ...], arg(metavar="WHAT", help_behavior_hint="")] = ()
+    give_away: Annotated[tuple[Revealed, ...], arg(metavar="X", help_behavior_hint="")] = ()
     """Tell attackers the weights, or the sources (which images), of every row."""
 
 
@@ -75,6 +78,8 @@ class Hide(Generic[S]):
     """Share labels exact, rounded (to tenths), or drawn (one class)."""
     rows: Annotated[RowType, arg(metavar="TYPE")] = "float32"
     """Share rows as float32, float16, or int8 with dither."""
+    ledger: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write it to this ledger first, or to HIDESEEK_LEDGER (`hideseek ledger`)."""
     images: Annotated[Images, arg(help="")] = field(default_factory=Images)
     geometry: Annotated[Geometry, FlagCreatePairsOff, arg(help="")] = field(default_factory=Geometry)
     studies: Annotated[Studies, arg(name="studies-only", help="")] = field(default_factory=Studies)
@@ -110,14 +115,24 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     moved = Augmented(asked.scheme, asked.geometry) if asked.geometry != Geometry() else asked.scheme
     encoder = Shared(asked.labels, asked.rows).of(moved)
     chance = secure() if studies.seed is None else seeded(studies.seed)
+    proved = not (chance.reproducible or studies.give_away)
+    book = Book.of(asked.ledger, asked.data)
+    book.check(_leaving(asked, encoder, len(private), proved=proved))
+    secret, rounds = studies.keep_secret, asked.rounds
+
+    def before(scheme: MixingEncoder, digest: str) -> None:
+        book.add(_leaving(asked, scheme, len(private), digest, proved=proved))
+
     try:
-        write_release(encoder, private, public, chance, asked.out, studies.keep_secret, asked.rounds, studies.give_away)
+        write_release(encoder, private, public, chance, asked.out, secret, rounds, studies.give_away, before)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; what was not finished was removed.") from None
+    book.finish()
+    say(*book.said())
     size = sum(path.stat().st_size for path in asked.out.iterdir())
     say(f"{sentences.counted(len(private), 'image')} are hidden in {asked.out} ({size / 1e6:,.1f} MB).")
-    for proved in read_description(asked.out).get("proved", ()):
-        say(sentences.bound(Bound(**proved)))
+    for statement in read_description(asked.out).get("proved", ()):
+        say(sentences.bound(Bound(**statement)))
     if studies.seed is not None:
         say(f"Its keys come from the seed {studies.seed}: it is for studies, and protects nothing.")
     if studies.give_away:
@@ -125,6 +140,14 @@ def hide(asked: Hide[RecipeEncoder]) -> None:
     if studies.keep_secret is not None:
         say(f"The ground truth is in {studies.keep_secret}: never share it.")
     say(f"Look at it:  hideseek show {asked.out}")
+
+
+def _leaving(
+    asked: Hide[RecipeEncoder], scheme: MixingEncoder, images: int, digest: str = "", *, proved: bool
+) -> Leaving:
+    """Describe the release to a ledger; keys that a seed gives, and what is given away, leave nothing proved."""
+    spent = scheme.spends(images, asked.rounds) if proved else Spent()
+    return Leaving("hide", to_json(scheme), spent, asked.rounds, digest, str(asked.out.absolute()))
 
 
 def _private(asked: Hide[RecipeEncoder]) -> Samples:

@@ -11,7 +11,8 @@ import tyro
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images, training_images
-from hideseek.cli.learn_options import AUTO, METHODS, Learn, Vanilla, lists
+from hideseek.cli.learn_options import AUTO, METHODS, Learn, LearnPrivately, Vanilla, lists
+from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load
@@ -22,8 +23,9 @@ from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.files.release_files import read_release
 from hideseek.hide.files.schemes import to_json
 from hideseek.hide.named import schemes
+from hideseek.hide.privacy.ledger_entries import Leaving
 from hideseek.learn import Learnt, Plain, Private, PrivateSGD, Reencoded, RunFolder, Source, largest_class, learn
-from hideseek.records import MixingEncoder, Samples
+from hideseek.records import MixingEncoder, Samples, Spent
 from hideseek.report import sentences
 from hideseek.report.training_curve import draw_curve
 from hideseek.train.recipes import RECIPES
@@ -36,7 +38,8 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and train; the scheme comes first, since its parameters are options too."""
     name, rest = _scheme(arguments)
     method, shared = _method(name)
-    kind: Any = Learn[type(method)]  # type: ignore[misc] # its options are the scheme's fields
+    private = isinstance(method, PrivateSGD)
+    kind: Any = LearnPrivately if private else Learn[type(method)]  # type: ignore[misc] # with the scheme's fields
     about = inspect.cleandoc(Learn.__doc__ or "")
     plain = name == "vanilla"
     asked: Learn[Any] = parse(
@@ -44,7 +47,7 @@ def run(arguments: Sequence[str]) -> None:
         "hideseek learn" if plain else f"hideseek learn --scheme {name}",
         rest,
         description=f"{about}\n{lists()}" if plain else about,
-        default=Learn(tyro.MISSING, method),
+        default=(LearnPrivately if private else Learn)(tyro.MISSING, method),
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone),
     )
     train(replace(asked, scheme=shared.of(asked.scheme)) if isinstance(asked.scheme, RecipeEncoder) else asked)
@@ -90,6 +93,9 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
     training = _training(asked, len(source.samples))
     test = _test(asked, source.samples)
     first = this_worker().first
+    book = _book(asked)
+    leaving = _leaving(asked, len(source.samples), training)
+    book.check(leaving)
     if first and test is None:
         say("There is no --test set: how well the model does on new images will not be known.")
     if first and test is not None:
@@ -104,7 +110,10 @@ def _train(asked: Learn[Any], folder: RunFolder) -> None:
         on_epoch=lambda epoch: say(_line(epoch, training.epochs)),
     )
     if first:
+        book.add(leaving)
         _write(asked, learnt, folder)
+        book.finish(file_digest(asked.out / MODEL))
+        say(*book.said())
         if test is not None:
             say(*_no_better(learnt, test))
 
@@ -155,6 +164,20 @@ def _source(asked: Learn[Any]) -> Source[Any]:
     if images.public is not None:
         public = public_images(images.public, samples, size=images.size, features=images.features)
     return Reencoded(samples, scheme, public)
+
+
+def _book(asked: Learn[Any]) -> Book:
+    """Open the ledger of a private training; others are not written down, since nothing of them is to leave."""
+    return Book.of(asked.ledger, str(asked.images.data)) if isinstance(asked, LearnPrivately) else Book()
+
+
+def _leaving(asked: Learn[Any], rows: int, training: Training) -> Leaving:
+    """Describe the model to a ledger; what a seed gives protects nothing."""
+    scheme, spent = asked.scheme, Spent()
+    if isinstance(scheme, PrivateSGD) and asked.run.seed is None:
+        spent = scheme.spends(rows, training)
+    about = vars(scheme) | {"epochs": training.epochs, "batch": training.batch}
+    return Leaving("dp-sgd", about, spent, where=str((asked.out / MODEL).absolute()))
 
 
 def _training(asked: Learn[Any], rows: int) -> Training:

@@ -106,6 +106,14 @@ class Learn(Generic[S]):
     run: Annotated[RunOptions, UNDESCRIBED] = field(default_factory=RunOptions)
 
 
+@dataclass(frozen=True)
+class LearnPrivately(Learn[PrivateSGD]):
+    """Train a model that may leave: what it spends of an image can be written down first."""
+
+    ledger: Annotated[Path | None, _unset("FILE")] = None
+    """Write ε to this ledger first, or to HIDESEEK_LEDGER (`hideseek ledger`)."""
+
+
 def lists() -> str:
     """List what options may name."""
     named: dict[str, Iterable[str]] = {"Schemes": METHODS, "Models": MODELS, "Recipes": (AUTO, *RECIPES)}

@@ -11,7 +11,7 @@ CODES = {
     1: "not done: what was named, the machine or the files do not allow it",
     2: "not understood: the command line is wrong",
     3: "an error in hideseek itself, to be reported",
-    4: "of federate check: a promise that does not hold",
+    4: "of federate check: a promise that does not hold; of ledger verify: a ledger that was changed",
     130: "stopped",
 }
 """The codes that the program ends with, and what they mean."""

@@ -33,7 +33,7 @@ class Listing:
         return readable(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file)
 
 
-def list_folder(folder: Path, labelled: bool) -> Listing:
+def list_folder(folder: Path, labelled: bool, log: bool = True) -> Listing:
     """List the images of a folder, hidden ones left out; files of other types are counted, and the count is logged.
 
     With labels, subfolders are the classes, sorted by name, and one that has files but no image is refused: its class
@@ -43,7 +43,7 @@ def list_folder(folder: Path, labelled: bool) -> Listing:
         if not folder.is_dir():
             raise BadInput(f"there is no folder {readable(folder)}; check the path.")
         listing = _by_class(folder) if labelled else _flat(folder)
-    if count := listing.others.total():
+    if log and (count := listing.others.total()):
         were, hint = "file was" if count == 1 else "files were", how_to_convert(listing.others)
         found = types(listing.others) + (f"; {hint}" if hint else "")
         _log.warning("%d %s passed over in %s: %s.", count, were, readable(folder), found)

@@ -11,6 +11,7 @@ from typing import Any, Self
 from hideseek.errors import BadInput
 from hideseek.federate import outgoing
 from hideseek.federate.agreement import Agreement
+from hideseek.federate.booking import Booking, Images
 from hideseek.federate.description import canonical, check_description
 from hideseek.federate.gate_log import LOG, GateLog, Leak
 from hideseek.federate.messages import (
@@ -26,16 +27,18 @@ from hideseek.federate.messages import (
     number,
     word,
 )
-from hideseek.federate.party import Party, PartySettings, loaded
+from hideseek.federate.party import Party, PartySettings, known_images, loaded
 from hideseek.federate.policy import Policy
 from hideseek.federate.received_model import planned_tensors
 from hideseek.hide import RecipeEncoder
+from hideseek.hide.privacy.ledger_errors import LedgerError
 from hideseek.hide.updates import ShareUpdates
 from hideseek.hide.updates.chains import Chain
 
 __all__ = ["LOG", "REFUSED", "Gate"]
 
 REFUSED = "the owner of this node does not allow it"
+UNWRITTEN = "the ledger of its images does not allow it"
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,15 @@ class Gate:
     """Whether the sentence of an error may leave; not, where the app may be anybody's."""
     party: Callable[[Agreement], Party] | None = None
     """Gives the party's images, by which attacks of an inspection are judged."""
+    images: Images | None = None
+    """Gives what a ledger knows the party's images by."""
 
     @classmethod
     def of(cls, settings: PartySettings, asked: Message) -> Self:
         """Give the gate of a party; without a policy, in simulations, what was agreed on is allowed."""
-        own = partial(loaded, settings)
+        own, known = partial(loaded, settings), partial(known_images, settings)
         if settings.policy is not None:
-            return cls(Policy.read(settings.policy), settings.folder, party=own)
+            return cls(Policy.read(settings.policy), settings.folder, party=own, images=known)
         return cls(Policy.of(Agreement.from_json(word(asked, CONFIG, "agreement"))), settings.folder, party=own)
 
     @property
@@ -75,17 +80,24 @@ class Gate:
             return sent
         leaks: list[Leak] = []
         kept: dict[str, Any] = {}
+        told, booking = "", None
         try:
             agreement = Agreement.from_json(word(asked, CONFIG, "agreement"))
             kept = self._check(agreement, asked, answer, digest)
             leaks = self._inspected(agreement, asked, answer)
             most = max((leak.recovered for leak in leaks), default=0)
             why = f"an attack gets {most} images back from it" if most > self.policy.recovered else ""
+            if not why and self.policy.ledger is not None:
+                booking = Booking.of(self.policy.ledger, self.images, agreement, answer)
+        except LedgerError as mistake:  # what is left, and where, is nobody else's business
+            why, told = str(mistake), UNWRITTEN
         except (BadInput, ValueError, KeyError, TypeError, RuntimeError) as mistake:
             why = str(mistake) or "it cannot be understood"
         self._write(asked, answer, digest, why, leaks, kept)
         if why:
-            return Message(answer.kind, error=f"{REFUSED}: {why}" if self.words else REFUSED)
+            return Message(answer.kind, error=f"{REFUSED}: {told or why}" if self.words else REFUSED)
+        if booking is not None:
+            booking.finish()
         return answer
 
     def note(self, sentence: str) -> None:

@@ -5,12 +5,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+import torch
+
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.data import load, normalise, split_dirichlet, split_evenly
 from hideseek.data.digests import images_digest
 from hideseek.data.labels import NoLabels
+from hideseek.data.source_images import each_source, source_stamp
 from hideseek.errors import BadInput
 from hideseek.federate.agreement import Agreement
+from hideseek.hide.privacy.ledger_key import LedgerKey
 from hideseek.records import Samples
 
 SPLIT = 5  # the seed of how a trial's images are dealt out: no secret
@@ -102,6 +106,22 @@ def load_party(settings: PartySettings, agreement: Agreement) -> Party:
 def loaded(settings: PartySettings, agreement: Agreement) -> Party:
     """Give a party whose images are loaded once, and not for every message."""
     return load_party(settings, agreement)
+
+
+def known_images(settings: PartySettings, agreement: Agreement, key: LedgerKey) -> tuple[bytes, ...]:
+    """Give what a ledger knows the party's images by: keyed digests of them as their source has them now."""
+    return _known_images(settings, agreement, key, source_stamp(settings.data))
+
+
+@lru_cache(maxsize=8)
+def _known_images(settings: PartySettings, agreement: Agreement, key: LedgerKey, stamp: str) -> tuple[bytes, ...]:
+    every = each_source(settings.data, key.image)
+    if settings.part is None:
+        return tuple(every)
+    images = load(settings.data, size=agreement.size)  # whose labels a split may go by
+    places = torch.arange(len(images), dtype=torch.float32)[:, None, None, None]
+    part = settings.part.take(Samples(places, images.labels))
+    return tuple(every[int(place)] for place in part.images.flatten())
 
 
 def _prepared(images: Samples, agreement: Agreement) -> Samples:

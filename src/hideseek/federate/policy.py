@@ -43,6 +43,10 @@ apps = []
 # is written down beside the message. They take their time: first-layer seconds, gradient-matching minutes.
 inspect = [{inspect}]
 recovered = 0
+
+# A ledger of every release of every image (`hideseek ledger budget FILE` begins one); what it does not allow, or what
+# cannot be written to it, does not leave. A path is taken from this file's folder.
+# ledger = "../ledger.db"
 """
 
 
@@ -60,6 +64,8 @@ class Policy:
     """Attacks that are run at home on what is about to leave."""
     recovered: int = 0
     """How many images they may get back."""
+    ledger: Path | None = None
+    """The ledger that all that leaves is written to before."""
     exact: tuple[Chain | RecipeEncoder, ...] = field(default=(), repr=False)
     """The schemes, read."""
     seeded: bool = False
@@ -77,6 +83,8 @@ class Policy:
             raise BadInput(f"the policy {path} has {unknown[0]!r}, which is unknown here: nothing leaves.")
         if missing := sorted({"protocols", "schemes", "rounds"} - set(plain)):
             raise BadInput(f"the policy {path} does not say {missing[0]}: nothing leaves before it does.")
+        if isinstance(plain.get("ledger"), str):
+            plain["ledger"] = str(path.parent / plain["ledger"])
         return cls.of_values(plain, str(path))
 
     @classmethod
@@ -88,6 +96,10 @@ class Policy:
                 if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                     raise BadInput(f"{where}: {name} must be a whole number, not {value!r}.")
                 given[name] = value
+            elif name == "ledger":
+                if not isinstance(value, str) or not value:
+                    raise BadInput(f"{where}: ledger must be the path of a file, not {value!r}.")
+                given[name] = Path(value)
             else:
                 if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                     raise BadInput(f"{where}: {name} must be a list of names, not {value!r}.")

@@ -13,6 +13,7 @@ from hideseek.chance import Randomness
 from hideseek.chance.gaussian_noise import gaussian_noise
 from hideseek.errors import BadInput
 from hideseek.learn.batches import full_batches
+from hideseek.records import Spent
 from hideseek.train.training import Training
 
 
@@ -55,6 +56,16 @@ class PrivateSGD:
                 return float(accountant.get_epsilon(self.delta))
         except (ZeroDivisionError, OverflowError, ValueError):
             raise BadInput(f"noise of {noise:g} is too little for any ε to be counted: ask for more.") from None
+
+    def spends(self, rows: int, training: Training) -> Spent:
+        """Give what a whole training spends of an image that is there or not.
+
+        (ε, δ) counts that batches are sampled and nobody knows how. μ² = T / σ² does not: T Gaussian mechanisms of the
+        noise multiplier σ, which sampling only makes harder to attack.
+        """
+        steps = full_batches(rows, training.batch) * training.epochs
+        mu2 = steps / self.multiplier(rows, training) ** 2
+        return Spent("poisson", mu2, self.spent(rows, training, steps), self.delta)
 
     def prepared(
         self, network: nn.Module, rows: int, training: Training, noise: "NoiseSource"

@@ -20,6 +20,7 @@ from hideseek.records.mixing_encoder import (
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
+from hideseek.records.spent import Spent
 from hideseek.records.task import Task
 
 __all__ = [
@@ -54,5 +55,6 @@ __all__ = [
     "RowType",
     "Samples",
     "SharedLabels",
+    "Spent",
     "Task",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from hideseek.records.spent import Spent
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -44,6 +46,10 @@ class Defence(ABC):
     def evident(self, update: dict[str, Tensor]) -> bool:
         """Tell whether an update can have come out of this defence; by default nothing speaks against it."""
         return True
+
+    def spends(self) -> Spent:
+        """Tell what one update that comes out of this defence spends of any one image; by default nothing is proved."""
+        return Spent()
 
     def known(self, rounds: int) -> tuple[Known, ...]:
         """Say what is known of this setting, with citations."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from hideseek.records.spent import Spent
 from hideseek.records.task import Task, release_bytes
 
 if TYPE_CHECKING:
@@ -189,6 +190,14 @@ class Encoder(ABC):
     def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
         """Measure what the stated parameters come to in a release of this scheme."""
         return ()
+
+    def spends(self, images: int, rounds: int) -> Spent:
+        """Tell what all rounds of a release of so many images spend of any one of them; by default nothing is proved.
+
+        It is what a ledger adds up: an encoder that overrides it promises that what it states is an upper bound, for
+        whoever sees the whole release, labels included, and knows all its parameters.
+        """
+        return Spent()
 
     def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
         """Say what is proved of the scheme, given its effective values; without them, what its parameters prove."""

@@ -11,7 +11,7 @@ from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.wrapping import Wrapping
 from hideseek.hide.mixing.precision import GRID, MOST_STEPS, Precision
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Change, ChangeKind, Known, LabelKind, RowNoise, RowType, Samples, SharedLabels
+from hideseek.records import Change, ChangeKind, Known, LabelKind, RowNoise, RowType, Samples, SharedLabels, Spent
 
 CHUNK = 1024  # images whose pixels are looked at together
 LEAST = 1e-12  # that the largest pixel counts for: images may be all zero
@@ -45,6 +45,14 @@ class Coarse(Wrapping, mechanism="coarse"):
         if self.scheme.label_kind == "noisy" and self.labels != "exact":
             raise BadInput("labels that have noise are shared as they are: leave out how labels are shared.")
         Precision.of(self)  # refuses a step that cannot be
+
+    def spends(self, images: int, rounds: int) -> Spent:
+        """Tell what the scheme spends, where nothing is done but to round what it would have shared.
+
+        Drawn and rounded labels, and the unit of int8, may come from the images themselves: nothing is proved of them.
+        """
+        plain = self.labels == "exact" and self.rows != "int8"
+        return self.scheme.spends(images, rounds) if plain else Spent()
 
     @property
     def row_type(self) -> RowType:

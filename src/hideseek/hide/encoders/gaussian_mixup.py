@@ -31,6 +31,7 @@ from hideseek.records import (
     RowNoise,
     Samples,
     SharedLabels,
+    Spent,
 )
 from hideseek.records.secret import Secret
 
@@ -279,6 +280,21 @@ class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
         stated = (self.epsilon, self.multiplier, self.sigma, self.label_sigma or 0.0)
         clips = (self.clip, self.label_clip)
         return measured(self.account, self.m, self.delta, stated, clips, release, secret)
+
+    def spends(self, images: int, rounds: int) -> Spent:
+        """Tell what all rounds spend, by the proof: μ² where the mix may be known, else ε at δ.
+
+        A σ that was given without the clip that it goes with proves nothing yet.
+        """
+        if self.sigma is not None and self.clip is None:
+            return Spent()
+        scheme = replace(self.for_rounds(rounds), among=images)
+        account = scheme.account
+        noise = account.multiplier(self.epsilon, self.delta) if self.sigma is None else self.multiplier
+        if self.proof == "known-mix":
+            return Spent("gaussian", account.mu(noise) ** 2)
+        secret = None if self.proof == "poisson" else account.mu(noise) ** 2
+        return Spent(self.proof, secret, account.epsilon(noise, self.delta), self.delta)
 
     def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
         """Say what is proved by the noise that is stated, once it is filled in."""

@@ -8,6 +8,7 @@ change release.json too.
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,11 +51,14 @@ def write_release(
     secret: Path | None = None,
     rounds: int = 1,
     give_away: tuple[Revealed, ...] = (),
+    before: Callable[["RecipeEncoder", str], None] = lambda scheme, digest: None,
 ) -> None:
     """Encode every private image once a round, shard by shard, so that memory stays bounded however large the set is.
 
     Whatever happens, `folder` is either complete or not there. Two options are for research: `secret` is the file that
-    gets the ground truth, and `give_away` names what of it goes into the release, for a stronger attacker.
+    gets the ground truth, and `give_away` names what of it goes into the release, for a stronger attacker. `before` is
+    told the scheme and the digest of a release that is written, and is not yet where anybody looks for it: a ledger
+    writes it down then, or raises, and there is no release.
     """
     size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
     encoder.check_given_away(give_away)
@@ -82,7 +86,9 @@ def write_release(
         text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
         with new_file(partial / "release.json") as file:
             file.write(text)
-        keeper.finish(hashlib.sha256(text).hexdigest())
+        digest = hashlib.sha256(text).hexdigest()
+        keeper.finish(digest)
+        before(recipe.scheme, digest)
 
 
 def read_release(folder: Path) -> EncodedRelease:

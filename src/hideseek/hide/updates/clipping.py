@@ -13,6 +13,7 @@ from hideseek.errors import BadInput
 from hideseek.records.allowed_update import AllowedUpdate
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Known
+from hideseek.records.spent import Spent
 
 DELTA = 1e-5
 ROUNDING = 1e-5  # of a clipped norm in float32
@@ -72,6 +73,10 @@ class GradientNoise(Defence, mechanism="gradient-noise"):
         doubt = noise * math.sqrt(4 * self.clip**2 + 2 * noise**2 * entries)
         clipped = not square - entries * noise**2 < (1 - ROUNDING) * self.clip**2 - 2 * doubt  # NaN where unbounded
         return replace(after, noise=noise, scaled=after.scaled or clipped)
+
+    def spends(self) -> Spent:
+        """Give μ = 2 / noise of an image: in the clipped update it changes 2 · clip at most, wherever it takes it."""
+        return Spent("gaussian", (2 / self.noise) ** 2) if self.noise else Spent()
 
     def epsilon(self, rounds: int, delta: float = DELTA) -> float:
         """Give ε of so many updates of one client, by Opacus' accountant (Rényi, no sampling)."""

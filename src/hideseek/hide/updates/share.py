@@ -1,5 +1,6 @@
 """A client of federated learning: images stay at home, and what they change in a model is shared."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -21,6 +22,7 @@ from hideseek.records import Samples, Task
 from hideseek.records.defence import Defence
 from hideseek.records.encoder import Change, Encoder, Known, Trial
 from hideseek.records.shared_model import NetworkSize, SharedModel
+from hideseek.records.spent import Spent
 from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
@@ -122,6 +124,19 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
         pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
         truth = pad(sources, padding_value=-1), pad(weights), torch.tensor(round_of)
         return release, UpdateSecret(private, *truth, masked, again)
+
+    def spends(self, images: int, rounds: int) -> Spent:
+        """Give the least that is proved: by the encoding, or by a defence, whose μ² adds over an image's updates.
+
+        What comes after either is computed from what it gave. An image is in one update of a round; where images are
+        mixed first, it may be in all. Running statistics that are sent beside an update are outside of this, and so is
+        the number of images.
+        """
+        by_encoding = Spent() if self.encoding is None else self.encoding.spends(images, rounds)
+        updates = rounds * (1 if self.encoding is None else math.ceil(images / self.work.images))
+        each = [defence.spends() for defence in self.defences]
+        found = [Spent(one.proof, updates * one.mu2) for one in each if one.mu2 is not None]
+        return min([*found, *[by_encoding][: by_encoding.proved]], key=_strength, default=Spent())
 
     def batches(
         self, private: Samples, chance: Randomness, public: Samples | None = None
@@ -285,3 +300,8 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
         """Say what is known of the defences."""
         return tuple(known for defence in self.defences for known in defence.known(rounds))
+
+
+def _strength(spent: Spent) -> float:
+    """Order proofs by their μ²; those without one come last."""
+    return math.inf if spent.mu2 is None else spent.mu2
