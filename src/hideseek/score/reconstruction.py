@@ -98,7 +98,7 @@ def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iter
 
 def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Shown]:
     """Show the best, the median and the worst guesses beside the original and an item that holds it."""
-    if not len(claim.images):
+    if not len(claim.images) or claim.picked:
         return []
     shown = []
     for kind, chosen in gallery(claim, secret, EACH).items():
