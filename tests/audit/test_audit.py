@@ -294,6 +294,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     assert refused == {
         *("mixup-public", "braverman", "demask", "public-search", "distinguish", "unmask-public"),
         *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve", "smooth-signs"),
+        "equal-length",
     }
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ROW_ATTACKS) - refused

@@ -93,6 +93,11 @@ def fits(
     found = 0
     for a in range(count):
         base, line = firsts[a], products[a]
+        hits = 0
+        for b in range(count):  # without a branch: few lines have any
+            hits += abs(base + seconds[b] + both * line[b]) <= within
+        if not hits:
+            continue
         for b in range(count):
             missed = base + seconds[b] + both * line[b]
             if -within <= missed <= within and a != b:
