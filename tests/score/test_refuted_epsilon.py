@@ -44,7 +44,9 @@ def test_more_right_guesses_refute_more_and_delta_less() -> None:
     assert refuted_by_guesses(200, 100, 90, 1e-3, 0.05) < at
 
 
-def randomised_response(count: int, epsilon: float, generator: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def randomised_response(
+    count: int, epsilon: float, generator: np.random.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Every bit is told rightly with e^ε to 1: exactly ε-private."""
     members = generator.random(count) < 0.5
     kept = generator.random(count) < 1 / (1 + math.exp(-epsilon))

@@ -26,10 +26,10 @@ from hideseek.score.checks import ADVICE, check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks
-from hideseek.score.roc import roc
 from hideseek.score.membership_test import beyond_chance, members
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.refuted_epsilon import DELTA, refuted_epsilon
+from hideseek.score.roc import roc
 
 
 def check(claim: Membership, secret: Secret) -> None:
@@ -120,6 +120,15 @@ def curves(claim: Membership, secret: Secret) -> tuple[Curve, ...]:
     return (Curve(title, "false alarms", line, written(x), written(y), written(x), log_x=True),)
 
 
+def exposure(claim: Membership, secret: Secret) -> Scores:
+    """Give the share of non-members below each private image that is asked about."""
+    found = torch.full((len(secret.private),), torch.nan, dtype=torch.float64)
+    inside = members(claim, secret)
+    if not inside.all() and inside.any():
+        found[_groups(claim, secret)] = auc(claim, secret)
+    return found
+
+
 def _groups(claim: Membership, secret: Secret) -> Int[Tensor, " members"]:
     images = secret.identities[claim.candidates.long()]
     return images[images >= 0]
@@ -167,4 +176,5 @@ RULES = ClaimRules(
     decisive={"membership-auc": Harm.TOLD_APART},
     curves=curves,
     examples=no_examples,
+    exposure=exposure,
 )

@@ -30,7 +30,9 @@ def right(claim: Reconstruction, secret: MixingSecret) -> torch.Tensor:
     """Which rows were given their two images, the first one first."""
     half = len(claim.about) // 2
     truth = secret.private.pixels()[secret.sources[claim.about[:half]]]
-    same = [(claim.images[part] == truth[:, n]).flatten(1).all(1) for n, part in ((0, slice(half)), (1, slice(half, None)))]
+    same = [
+        (claim.images[part] == truth[:, n]).flatten(1).all(1) for n, part in ((0, slice(half)), (1, slice(half, None)))
+    ]
     return same[0] & same[1]
 
 

@@ -129,9 +129,7 @@ def known_rows(labels: np.ndarray) -> list[KnownRow]:
     return known
 
 
-def _rows(
-    release: EncodedRelease, known: list[KnownRow], count: int, candidates: int, fitting: np.ndarray
-) -> Rows:
+def _rows(release: EncodedRelease, known: list[KnownRow], count: int, candidates: int, fitting: np.ndarray) -> Rows:
     """Say what labels tell of rows, and how many slots of a class those have that tell nothing."""
     labels = release.mixed_labels
     images = max(1, len(labels) // release.rounds)

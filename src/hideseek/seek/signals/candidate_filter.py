@@ -23,6 +23,7 @@ from hideseek.seek.signals.whitening import CHUNK, squares
 BLOCK = 1 << 24  # scores at a time
 FEWEST = 30  # rows, or images, that a mean and a deviation are worth estimating from
 TINY = 1e-20
+GAINS = (1.0, 0.5, 0.25)  # of what is expected where a candidate is in a row
 STEEPEST = 80.0  # logarithm of a likelihood ratio of one row
 
 
@@ -71,8 +72,9 @@ class CandidateFilter:
     ) -> Iterator[tuple[slice, Float[Tensor, "b n"]]]:
         """Give log p(row | candidate is private) / p(row | it is not), block by block of rows.
 
-        A private image is in k of a round's n rows, with any of their weights: log (1 − k/n + Σ_j e^(l_j) / n) with
-        l_j = λ_j g s − (λ_j g)² / 2. A row alone counts by at most e^80.
+        A private image is in k of a round's n rows, with any of their weights: log (1 − k/n + Σ_j E_a e^(l_ja) / n) with
+        l_ja = a λ_j g s − (a λ_j g)² / 2, where the mean is over a = 1, ½, ¼: images are no Gaussians, and weights may be
+        less than labels say, so that a candidate may fit less well than λ g. A row alone counts by at most e^80.
         """
         masked, k = self.search.of is squares, weights.shape[1]
         step = max(1, min(CHUNK, BLOCK // max(1, len(self.candidates))))
@@ -83,9 +85,10 @@ class CandidateFilter:
             strengths = weights[some].square() if masked else weights[some]
             total = torch.full_like(scores, -math.inf)
             for strength in strengths.T[..., None]:
-                mean = strength * gains
-                total = torch.logaddexp(total, mean * scores - mean.square() / 2)
-            inside = (total - math.log(k)).clamp(-STEEPEST, STEEPEST) + math.log(share)
+                for part in GAINS:
+                    mean = part * strength * gains
+                    total = torch.logaddexp(total, mean * scores - mean.square() / 2)
+            inside = (total - math.log(k * len(GAINS))).clamp(-STEEPEST, STEEPEST) + math.log(share)
             yield some, torch.logaddexp(inside, torch.tensor(math.log(1 - share)))
 
 
