@@ -30,10 +30,8 @@ def right(claim: Reconstruction, secret: MixingSecret) -> torch.Tensor:
     """Which rows were given their two images, the first one first."""
     half = len(claim.about) // 2
     truth = secret.private.pixels()[secret.sources[claim.about[:half]]]
-    same = [
-        (claim.images[part] == truth[:, n]).flatten(1).all(1) for n, part in ((0, slice(half)), (1, slice(half, None)))
-    ]
-    return same[0] & same[1]
+    first, second = claim.images[:half], claim.images[half:]
+    return (first == truth[:, 0]).flatten(1).all(1) & (second == truth[:, 1]).flatten(1).all(1)
 
 
 def claims(release: EncodedRelease, **settings: int) -> tuple[Membership, Reconstruction]:

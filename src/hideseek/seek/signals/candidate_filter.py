@@ -72,9 +72,9 @@ class CandidateFilter:
     ) -> Iterator[tuple[slice, Float[Tensor, "b n"]]]:
         """Give log p(row | candidate is private) / p(row | it is not), block by block of rows.
 
-        A private image is in k of a round's n rows, with any of their weights: log (1 − k/n + Σ_j E_a e^(l_ja) / n) with
-        l_ja = a λ_j g s − (a λ_j g)² / 2, where the mean is over a = 1, ½, ¼: images are no Gaussians, and weights may be
-        less than labels say, so that a candidate may fit less well than λ g. A row alone counts by at most e^80.
+        A private image is in k of a round's n rows, with any of their weights: log (1 − k/n + Σ_j E_a e^(l_ja) / n)
+        with l_ja = a λ_j g s − (a λ_j g)² / 2, where the mean is over a = 1, ½, ¼: images are no Gaussians, and weights
+        may be less than labels say, so that a candidate may fit less well than λ g. A row alone counts by at most e^80.
         """
         masked, k = self.search.of is squares, weights.shape[1]
         step = max(1, min(CHUNK, BLOCK // max(1, len(self.candidates))))
