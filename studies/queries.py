@@ -23,7 +23,7 @@ from hideseek.hide.files.schemes import to_json
 from hideseek.hide.mixing.queries import about_pool, hide_queries
 from hideseek.records import Samples
 from hideseek.score.judge import judge
-from hideseek.score.membership import auc, tpr_at_fpr
+from hideseek.score.roc import auc, tpr_at_fpr
 from hideseek.seek import run
 from hideseek.seek.rows.averaging import AverageKnown
 from hideseek.seek.rows.mixup_pairs import MixupPairs

@@ -116,13 +116,17 @@ def test_what_a_scheme_costs_and_what_would_help(whole: tuple[Result, Path]) -> 
     assert mixup.accuracy is not None
     assert mixup.accuracy.steps == result.vanilla.steps
     assert mixup.lost == pytest.approx(result.vanilla.accuracy.mean - mixup.accuracy.accuracy.mean)
-    fewer, other, coarser = mixup.advice
+    fewer, other, coarser, without = mixup.advice
     assert (other.change.kind, other.change.after, other.helps) == (ChangeKind.OTHER_SCHEME, 1e-4, True)
     assert (fewer.change.kind, fewer.change.before, fewer.change.after) == (ChangeKind.FEWER_ROUNDS, 8, 1)
     assert fewer.before is not None
     assert fewer.after is not None
     assert fewer.after.mean < fewer.before.mean
     assert (coarser.change.kind, coarser.change.after) == (ChangeKind.COARSER, 8)
+    assert (without.change.kind, without.change.before, without.change.after) == (ChangeKind.LEAVE_OUT, 40, 30)
+    assert without.before is not None
+    assert without.after is not None
+    assert without.helps is False  # others are as exposed as those that were left out
     assert result.schemes[1].advice == ()
 
 
@@ -294,6 +298,7 @@ def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatc
     assert refused == {
         *("mixup-public", "braverman", "demask", "public-search", "distinguish", "unmask-public"),
         *("carlini", "link-shifted", "chen", "phase-retrieval", "link-and-solve", "smooth-signs"),
+        "equal-length",
     }
     planned = [step.key for step in plan.steps]
     assert {key.attack for key in planned if key.kind is StepKind.ATTACK} == set(ROW_ATTACKS) - refused

@@ -140,6 +140,7 @@ def test_an_attack_that_needs_public_images_says_so(crossed: Path, seek: Seek, t
         ("linear-inversion", ["hide with --give-away weights", "hide with --give-away sources"]),
         ("linear-optimum", ["--own ADDRESS or --public ADDRESS"]),
         ("distinguish", ["hide with more --rounds"]),
+        ("likelihood-ratio", ["hideseek audit"]),
     ],
 )
 def test_a_refusal_names_the_option_that_helps(hidden: Path, seek: Seek, attack: str, options: list[str]) -> None:

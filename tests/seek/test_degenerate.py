@@ -13,7 +13,7 @@ from torch import Tensor
 from attacks_by_kind import ROW_ATTACKS, ROW_VARIANTS
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide import Coarse, InstaHide, Laplace, Mixup, RecipeEncoder
+from hideseek.hide import Coarse, InstaHide, Laplace, Mixup, RecipeEncoder, SingularizedMixup
 from hideseek.records import Attack, EncodedRelease, LabelKind, RowType, Samples
 from hideseek.report.evidence_sheet import evidence_sheet
 from hideseek.seek import ATTACKS, VARIANTS, run
@@ -53,16 +53,17 @@ def hidden(
     rounds: int,
     labels: LabelKind = "exact",
     rows: RowType = "float32",
+    noisy: bool = False,
 ) -> EncodedRelease:
     """A release of a few images, with all that an attacker could be given."""
     private, others = patterns(count, side=side), patterns(40, side=side, seed=1)
     others = Samples(others.images, torch.empty(40, 0))
     kind = InstaHide if masked else Mixup
-    scheme: RecipeEncoder = kind(k=2, k_private=1 if public else 2)
+    scheme: RecipeEncoder = SingularizedMixup() if noisy else kind(k=2, k_private=1 if public else 2)
     if (labels, rows) != ("exact", "float32"):
         scheme = Coarse(scheme, labels, rows)
     release, secret = scheme.hide(private, others if public else None, seeded(1), rounds)
-    return replace(secret.reveal(release, ("made_for", "sources", "weights")), own=others)
+    return replace(secret.reveal(release, EncodedRelease.withheld), own=others)
 
 
 def one_huge(images: Tensor) -> Tensor:
@@ -113,7 +114,9 @@ def check_run(name: str, release: EncodedRelease, folder: Path) -> None:
 
 def release_for(name: str, count: int = 8, side: int = 12, rounds: int = 2) -> EncodedRelease:
     side = 16 if name == "chen" and side == 12 else side  # enough pixels to be attacked at all
-    return hidden(name in MASKED, name in PUBLIC, count, side, 8 if name in MANY else rounds)
+    return hidden(
+        name in MASKED, name in PUBLIC, count, side, 8 if name in MANY else rounds, noisy=name == "equal-length"
+    )
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -149,4 +152,5 @@ def test_noise_that_is_not_there(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [*ROW_ATTACKS, *ROW_VARIANTS])
 def test_coarse(name: str, labels: LabelKind, rows: RowType, tmp_path: Path) -> None:
     rounds = 8 if name in MANY else 2
-    check_run(name, hidden(name in MASKED, name in PUBLIC, 8, 12, rounds, labels, rows), tmp_path)
+    noisy = name == "equal-length"
+    check_run(name, hidden(name in MASKED, name in PUBLIC, 8, 12, rounds, labels, rows, noisy), tmp_path)

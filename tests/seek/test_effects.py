@@ -116,6 +116,8 @@ EFFECTS = {
     "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
     "smooth-signs": Effect(InstaHide(k=4), ("re-identified",), 3, {"rows": 100}, images="faces"),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
+    "equal-length": Effect(SingularizedMixup(tau=1e-2), ("membership-auc", "re-identified"), 1),
+    "likelihood-ratio": Effect(InstaHide(k=2), ("membership-auc",), 2),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }
 

@@ -65,6 +65,8 @@ APPLIES = {  # to releases of eight rounds
     "smooth-signs": MASKED,
     "linear-inversion": LINEAR,
     "linear-optimum": LINEAR,
+    "equal-length": {"singularized-mixup"},
+    "likelihood-ratio": ALL - {"augmented", "augmented mixup"},
 }
 FIRST_ROUND = {  # where one round is too few: no row has another of its image, or hardly any
     "mixup-pairs": {"mixup-cross", "laplace"},
@@ -140,7 +142,7 @@ def test_what_is_missing_is_asked_for_only_where_it_helps(name: str) -> None:
     attack = ATTACKS[name]
     for scheme in SCHEMES:
         known = released(scheme)
-        bare = replace(known, public=None, own=None, weights=None, sources=None, made_for=None)
+        bare = replace(known, public=None, own=None, candidates=None, weights=None, sources=None, made_for=None)
         if scheme not in APPLIES[name]:
             assert refusal(attack, bare) == attack.refuses(known) is not None
         elif name in ("demask", "linear-optimum", "carlini"):  # own images or public ones, whichever there are

@@ -32,6 +32,7 @@ from hideseek.records.result import (
 )
 from hideseek.records.secret import Secret
 from hideseek.report import sentences
+from hideseek.report.ranking import most_exposed
 
 PATIENCE, GRACE = 2.0, 5.0  # times its share, and seconds, before an attack is stopped: then all its time is lost
 TIME = Part(PartKind.TIME)
@@ -229,10 +230,13 @@ class StepRunner:
         seconds = max(step.expected, self.schedule.left())
         part = Part(PartKind.ADVICE, name, worst.attack)
         kept = self.store.has(part)
+        exposed = [image.image for image, _ in most_exposed(self.schedule.results(name))]
         self.advice[name] = self.store.part(
             part,
             tuple[Advice, ...],
-            lambda: advise(scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock, seconds),
+            lambda: advise(
+                scheme, worst, planned, self.question, self.chance(f"change {name}"), self.clock, seconds, exposed
+            ),
         )
         self.schedule.advised[name] = worst.attack
         self._did(step.key, started, sentences.step(step.key), kept=kept)

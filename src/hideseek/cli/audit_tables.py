@@ -99,6 +99,7 @@ def _sentences(result: Result) -> list[str]:
     said = [sentences.attackers_by_name(result.threats), sentences.headline(result), *sentences.alarms(result.schemes)]
     for scheme in result.schemes:
         said += _worst(scheme, result)
+        said += [each for each in (sentences.most_exposed_images(scheme),) if each]
         said += [sentences.advised(scheme.name, advice) for advice in scheme.advice if advice.helps is not None]
     if result.why_no_accuracy is not None:
         said.append(sentences.no_accuracy(result.why_no_accuracy))

@@ -41,6 +41,7 @@ run goes on."""
 FIELDS = {  # how each field of a release is given
     "public": "--public ADDRESS names the public images that were mixed in",
     "own": "--own ADDRESS names images of the attacker's own",
+    "candidates": "hideseek audit gives the attacker a gallery, and judges what he makes of it",
     "made_for": f"{GIVE_AWAY} sources",
     "sources": f"{GIVE_AWAY} sources",
     "weights": f"{GIVE_AWAY} weights",

@@ -4,7 +4,16 @@
 """
 
 from hideseek.records.attack import Attack
-from hideseek.records.claims import Attribution, Claim, Labels, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records.claims import (
+    Attribution,
+    Claim,
+    Labels,
+    Links,
+    Masks,
+    Membership,
+    PublicImagesFound,
+    Reconstruction,
+)
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
@@ -42,6 +51,7 @@ __all__ = [
     "Labels",
     "Links",
     "Masks",
+    "Membership",
     "MixingEncoder",
     "Movement",
     "Normalisation",

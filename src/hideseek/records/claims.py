@@ -52,13 +52,15 @@ class Reconstruction(Claim, name="reconstruction"):
     - `images`: the image's place in the private set, for an attacker who knows who was mixed with whom;
     - `any`: no order; guesses are matched one to one to all private images.
 
-    `sure` says which guesses the attacker can confirm by himself, without the truth; None: he cannot tell.
+    `sure` says which guesses the attacker can confirm by himself, without the truth; None: he cannot tell. `picked`:
+    guesses are candidates of a gallery, which he had before, so that what counts is only which of them he picks.
     """
 
     images: Float[Tensor, "guesses c h w"]
     about: Int[Tensor, " guesses"]
     of: Literal["items", "batches", "images", "any"] = "items"
     sure: Bool[Tensor, " guesses"] | None = None
+    picked: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,3 +112,11 @@ class Labels(Claim, name="labels"):
 
     about: Int[Tensor, " guesses"]
     shares: Float[Tensor, "guesses classes"]
+
+
+@dataclass(frozen=True)
+class Membership(Claim, name="membership"):
+    """These candidates are private images: the higher the score, the surer. Places are those of the gallery."""
+
+    candidates: Int[Tensor, " asked"]
+    scores: Float[Tensor, " asked"]

@@ -60,6 +60,7 @@ class ChangeKind(StrEnum):
     MORE_LOCAL_STEPS = "more-local-steps"
     STRONGER_DEFENCE = "stronger-defence"
     DEFENCE = "defence"
+    LEAVE_OUT = "leave-out"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import torch
 from blake3 import blake3
+from jaxtyping import Int
+from torch import Tensor
 
 from hideseek.files import content
 from hideseek.records.samples import Samples
@@ -35,7 +37,7 @@ def joined(first: Samples, second: Samples) -> Samples:
     )
 
 
-def _joined(first: Samples, second: Samples, name: str) -> torch.Tensor:
+def _joined(first: Samples, second: Samples, name: str) -> Tensor:
     """Put the scales or shifts of two sets into one; where both have the same for all images, it stays so."""
     one, other = getattr(first, name), getattr(second, name)
     if len(one) == len(other) == 1 and one.shape == other.shape and bool((one == other).all()):
@@ -46,5 +48,23 @@ def _joined(first: Samples, second: Samples, name: str) -> torch.Tensor:
 
 def by_content(samples: Samples) -> Samples:
     """Put images in the order of their digests: it tells nothing of where they came from."""
-    digests = [blake3(content(image.cpu().numpy())).digest(16) for image in samples.images]
-    return samples.take(torch.tensor(sorted(range(len(digests)), key=digests.__getitem__), dtype=torch.int64))
+    names = digests(samples)
+    return samples.take(torch.tensor(sorted(range(len(names)), key=names.__getitem__), dtype=torch.int64))
+
+
+def digests(samples: Samples) -> list[bytes]:
+    """Name every image by its content: equal images have equal names."""
+    return [blake3(content(image.cpu().numpy())).digest(16) for image in samples.images]
+
+
+def identities(private: Samples, others: Samples) -> Int[Tensor, " gallery"]:
+    """Say which image each candidate of `by_content(joined(private, others))` is.
+
+    Its place in the private set, the first of those that are equal; or −1 − its place among the others. One of the
+    others that is equal to a private image, pixel for pixel, is private.
+    """
+    names = digests(joined(private, others))
+    first: dict[bytes, int] = {}
+    for place, name in enumerate(names):
+        first.setdefault(name, place if place < len(private) else len(private) - place - 1)
+    return torch.tensor([first[name] for name in sorted(names)], dtype=torch.int64)

@@ -43,6 +43,8 @@ class RowNoise:
 
     variance: float
     weight: int | None = None
+    one_length: bool = False
+    """Whether the noise of every row has one length before the weight multiplies it, √(variance · pixels)."""
 
 
 class MixingEncoder(Encoder):

@@ -146,6 +146,20 @@ class Reason(StrEnum):
         "not-encoded",
         "images were not mixed before updates were computed, so that there are no encodings to take apart.",
     )
+    NOT_ONE_LENGTH = (
+        "not-one-length",
+        "this attack is on noise of one known length, in rows of two private images, and this scheme adds none such.",
+    )
+    WEIGHTS_UNKNOWN = (
+        "weights-unknown",
+        "this attack needs the weights of rows, and labels do not tell them: there are none, or they were rounded or"
+        " drawn.",
+    )
+    CANDIDATES_OF_OTHER_SHAPE = (
+        "candidates-of-other-shape",
+        "candidate images of {given} cannot be in rows of {wanted}: load them at the size that was shared.",
+    )
+    EQUAL_CANDIDATES = "equal-candidates", "all candidate images are equal, so that none can be told from another."
     INCOMPLETE_SOURCES = "incomplete-sources", "the sources of all {wanted} rows are needed, with the same release."
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from hideseek.records.gallery import by_content, joined, mirrored
+from hideseek.records.gallery import by_content, identities, joined, mirrored
 from hideseek.records.release import Release
 from hideseek.records.samples import Samples
 
@@ -71,6 +71,11 @@ class Secret(ABC):
     def candidates(self) -> Samples:
         """Give the gallery, private images and others, in an order that tells nothing."""
         return by_content(joined(self.private, self.non_members))
+
+    @cached_property
+    def identities(self) -> Int[Tensor, " gallery"]:
+        """Say which image each candidate is: a place in the private set; or a negative number, which no private has."""
+        return identities(self.private, self.non_members)
 
     def reveal(self, release: R, fields: Collection[str]) -> R:
         """Give the release with these of its withheld fields filled in: what a stronger attacker knows."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hideseek.records.result import AttackResult, Figure, Harm, Outcome, SchemeResult, Threat, weakest
+from hideseek.records.result import AttackResult, Exposed, Figure, Harm, Outcome, SchemeResult, Threat, weakest
 
 FOUND = (Outcome.BROKEN, Outcome.LEAKS)
 
@@ -35,6 +35,21 @@ def worst_attack(scheme: SchemeResult) -> AttackResult | None:
         return min(found, key=lambda each: (*reading_order(each), len(each.given)))
     named = [verdict.by for verdict in reversed(scheme.verdicts) if verdict.outcome is Outcome.RESISTED]
     return next((each for name in named for each in scheme.attacks if each.attack == name), None)
+
+
+def most_exposed(attacks: Sequence[AttackResult], count: int = 10) -> list[tuple[Exposed, AttackResult]]:
+    """Give the private images that attacks point to most clearly, each with the attack that does, the clearest first.
+
+    An image's exposure is its largest over all attacks that found something. Each attack keeps its first ten, so that
+    the first ten of all are among them. Of equal shares the attack comes first that was given least.
+    """
+    found: dict[int, tuple[Exposed, AttackResult]] = {}
+    for attack in attacks:
+        for each in attack.exposed:
+            before = found.get(each.image)
+            if before is None or (each.share, -len(attack.given)) > (before[0].share, -len(before[1].given)):
+                found[each.image] = (each, attack)
+    return sorted(found.values(), key=lambda pair: (-pair[0].share, len(pair[1].given), pair[0].image))[:count]
 
 
 def worst_harm(scheme: SchemeResult) -> Harm:

@@ -61,6 +61,9 @@ class ClaimRules:
     """Gives the lines to draw, none where there is nothing to compare; see `no_curves`."""
     examples: Callable[[Any, Release, Secret], list[Shown]]
     """Gives the pictures to show; see `no_examples`."""
+    exposure: Callable[[Any, Secret], Float[Tensor, " private"]] | None = None
+    """Gives for each private image how far the claim points to it: the share of the gallery's others that fit worse,
+    NaN where it says nothing of an image; None: the claim says nothing of single images."""
 
     def __post_init__(self) -> None:
         """Refuse rules with a part that is missing, or does not fit the others."""

@@ -1,7 +1,7 @@
 """Every kind of claim by its name, with all that is known of it: a new one is a file and a line."""
 
 from hideseek.records import Claim
-from hideseek.score import attribution, labels, links, masks, public_images, reconstruction
+from hideseek.score import attribution, labels, links, masks, membership, public_images, reconstruction
 from hideseek.score.claim_rules import ClaimRules
 
 CLAIMS: dict[str, ClaimRules] = {
@@ -13,6 +13,7 @@ CLAIMS: dict[str, ClaimRules] = {
         masks.RULES,
         attribution.RULES,
         labels.RULES,
+        membership.RULES,
     )  # a new one goes to the end: figures of a seed depend on the order
 }
 

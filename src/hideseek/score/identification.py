@@ -20,6 +20,7 @@ from hideseek.score.other_truths import beyond
 from hideseek.score.significance import Significance
 
 DRAWS, FEWEST_DRAWS = 1999, 499
+EXPOSED_WORK = 2e11  # multiplications that the exposure of single images is worth
 WORK = 1 << 26  # numbers to draw for all permutations together
 
 
@@ -52,6 +53,34 @@ def first_places(claim: Reconstruction, secret: Secret) -> First:
         images[rows] = torch.where(places < len(secret.private), places, -1)
         worth[rows] = torch.tensor([0.0, 1.0, 0.5, 0.0])[ties]
     return First(images, worth)
+
+
+def exposure(claim: Reconstruction, secret: Secret) -> Float[Tensor, " private"]:
+    """Give for each private image the share of other candidates that are less like a guess about it, ties half.
+
+    Of several guesses about an image the best counts; of an item's images, each is compared. Nothing is told where
+    that would take longer than all figures do.
+    """
+    found = torch.full((len(secret.private),), torch.nan, dtype=torch.float64)
+    places, total = candidates(claim, secret), len(secret.private) + len(secret.non_members)
+    if len(places) * total * math.prod(secret.private.shape) > EXPOSED_WORK or total < 2:
+        return found
+    for rows in blocks(len(places), total, BLOCK):
+        likeness = torch.cat(
+            [
+                alike(claim.images[rows], part.pixels, len(part), secret, negatives=True)
+                for part in (secret.private, secret.non_members)
+            ],
+            1,
+        )
+        for column in places[rows].T:
+            own = likeness.gather(1, column.clamp_min(0)[:, None])
+            worse = (likeness < own).sum(1) + 0.5 * ((likeness == own).sum(1) - 1)
+            share = torch.where(column < 0, torch.nan, worse.double() / (total - 1))
+            known = column >= 0
+            best = torch.full_like(found, -1.0).scatter_reduce(0, column[known], share[known], "amax")
+            found = torch.where(best >= 0, torch.fmax(found, best), found)
+    return found
 
 
 def _scores(first: First, places: Int[Tensor, "guesses truths"]) -> Scores:

@@ -37,6 +37,8 @@ def best(
     Images that were moved before they were shared are compared as they are, and as they were shared.
     `raw` compares raw pixels, else normalised ones are compared; `each` is what a guess costs, in numbers.
     """
+    if claim.picked:
+        raise BadInput("its guesses are candidates that the attacker had before: what counts is which it picks.")
     private, places, items = secret.private, candidates(claim, secret), versions(claim, secret)
     found = torch.full((len(places),), torch.nan)
     keep = torch.fmax if higher else torch.fmin

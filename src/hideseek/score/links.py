@@ -26,8 +26,8 @@ from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.item_labels import BY_SIZE, classes_by_size, item_labels
 from hideseek.score.link_areas import RankedPairs
 from hideseek.score.link_test import beyond_labels
-from hideseek.score.membership import roc
 from hideseek.score.metric import Metric, Scores
+from hideseek.score.roc import roc
 
 
 def check(claim: Links, secret: Secret) -> None:

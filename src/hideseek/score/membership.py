@@ -1,47 +1,180 @@
-"""How well a score tells members from others: the ROC curve, its AUC, and the TPR at a low FPR."""
+"""The claim that candidates are private images: how well members of a gallery are told from others.
 
+One score a member, so that means are what one wants: `membership-auc` is the share of non-members below it, and
+`membership-tpr@fpr` whether it is above the threshold of all non-members. The AUC decides: it uses every candidate,
+where a rate at 1 % of false alarms rests on the one or two highest of some hundred others. Both are shown, since an
+attack may be sure of few members and know nothing of the rest.
+
+Which image is private is a matter of its content: a candidate that equals a private image is a member.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Int
 from torch import Tensor
 
+from hideseek.chance import Randomness
 from hideseek.errors import BadInput
+from hideseek.records import Membership
+from hideseek.records.result import Curve, Harm, Note, NoteKind
+from hideseek.records.secret import Secret
+from hideseek.score.checks import ADVICE, check_within
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.curve_points import POINTS, written
+from hideseek.score.ground_truth import blocks
+from hideseek.score.membership_test import beyond_chance, members
+from hideseek.score.metric import Metric, Scores
+from hideseek.score.refuted_epsilon import DELTA, refuted_epsilon
+from hideseek.score.roc import roc
 
 
-def roc(
-    scores: Float[Tensor, " n"], members: Bool[Tensor, " n"]
-) -> tuple[Float[Tensor, " points"], Float[Tensor, " points"]]:
-    """Give the false and the true positive rate at every threshold, from (0, 0) to (1, 1); ties move together."""
-    from sklearn.metrics import roc_curve
-
-    _check(scores, members)
-    false, true, _ = roc_curve(members.cpu().numpy(), scores.cpu().numpy(), drop_intermediate=False)
-    return torch.from_numpy(false), torch.from_numpy(true)
+def check(claim: Membership, secret: Secret) -> None:
+    """Refuse candidates that are not there, or come twice."""
+    check_within(claim.candidates, len(secret.candidates), "candidate")
+    if len(claim.candidates.unique()) != len(claim.candidates):
+        raise BadInput(f"the evidence scores a candidate twice: {ADVICE}.")
 
 
-def auc(scores: Float[Tensor, " n"], members: Bool[Tensor, " n"]) -> float:
-    """Give the area under the ROC curve: the chance that a member scores above another, ties counting half.
+def baselines(claim: Membership, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
+    """Deal the scores out at random; or look at the candidates alone, whose kinds may differ.
 
-    >>> auc(torch.tensor([0.9, 0.8, 0.1]), torch.tensor([True, False, False]))
-    1.0
+    Others that are brighter or smoother than private images are told from them without any release (Das, Zhang and
+    Tramèr 2024). The direction that suits a baseline better is chosen by the truth, in its favour.
     """
-    from sklearn.metrics import roc_auc_score
-
-    _check(scores, members)
-    return float(roc_auc_score(members.cpu().numpy(), scores.cpu().numpy()))
-
-
-def tpr_at_fpr(scores: Float[Tensor, " n"], members: Bool[Tensor, " n"], fpr: float) -> float:
-    """Give the largest true positive rate at a false positive rate of at most `fpr` (1 %, 0.1 %).
-
-    A threshold is a score that was seen: nothing is interpolated. With fewer than 1 / `fpr` others, only a threshold
-    without any false alarm can qualify.
-    """
-    false, true = roc(scores, members)
-    return float(true[false <= fpr + 1e-12].max())
+    shuffled = claim.scores[chance.permutation(len(claim.scores))]
+    yield Baseline("shuffled scores", replace(claim, scores=shuffled), drawn=True)
+    inside = members(claim, secret)
+    if inside.all() or not inside.any():
+        return
+    bright, contrast = _looks(claim, secret)
+    for name, values in (("brightness alone", bright), ("contrast alone", contrast)):
+        one = replace(claim, scores=values)
+        other = replace(claim, scores=-values)
+        yield Baseline(name, max(one, other, key=lambda each: float(auc(each, secret).mean())))
 
 
-def _check(scores: Float[Tensor, " n"], members: Bool[Tensor, " n"]) -> None:
-    if members.all() or not members.any():
-        raise BadInput("members and others are both needed to tell them apart.")
-    if not scores.isfinite().all():
-        raise BadInput("an attack's scores must be finite numbers.")
+def _looks(claim: Membership, secret: Secret) -> tuple[Tensor, Tensor]:
+    """Give the mean and the deviation of the pixels of each candidate."""
+    means, deviations = [], []
+    for part in blocks(len(claim.candidates), secret.candidates.images[0].numel()):
+        pixels = secret.candidates.pixels(claim.candidates[part].long()).flatten(1).double().cpu()
+        means.append(pixels.mean(1))
+        deviations.append(pixels.std(1, correction=0))
+    return torch.cat(means).float(), torch.cat(deviations).float()
+
+
+def auc(claim: Membership, secret: Secret) -> Scores:
+    """Give, for every member, the share of non-members that score below it, ties counting half."""
+    inside, outside = _split(claim, secret)
+    below, up_to = (torch.searchsorted(outside, inside, right=right) for right in (False, True))
+    return (below + up_to).double() / (2 * len(outside))
+
+
+def tpr_at_fpr(false_alarms: float, claim: Membership, secret: Secret) -> Scores:
+    """Tell which members score above the threshold that lets at most this share of non-members pass."""
+    inside, outside = _split(claim, secret)
+    return (inside > outside[-1 - _let_pass(false_alarms, len(outside))]).double()
+
+
+def _let_pass(false_alarms: float, others: int) -> int:
+    return int(false_alarms * others + 1e-9)
+
+
+def _split(claim: Membership, secret: Secret) -> tuple[Scores, Scores]:
+    """Give the scores of members, in their order, and of the others, sorted."""
+    inside = members(claim, secret)
+    if not inside.any():
+        raise BadInput("none of the candidates that the attack scores is a private image.")
+    if inside.all():
+        raise BadInput(
+            "all candidates are private images, so there is nobody to tell them from: give images of the same kind"
+            " that are not private."
+        )
+    scores = claim.scores.double()
+    return scores[inside], scores[~inside].sort().values
+
+
+def refuted(claim: Membership, secret: Secret) -> Note | None:
+    """Say which ε the scores refute, if any."""
+    inside = members(claim, secret)
+    epsilon = refuted_epsilon(claim.scores, inside)
+    if not epsilon:
+        return None
+    return Note(NoteKind.REFUTED_EPSILON, len(inside), int(inside.sum()), round(epsilon, 3), f"{DELTA:g}")
+
+
+def curves(claim: Membership, secret: Secret) -> tuple[Curve, ...]:
+    """Draw the ROC curve: how many members are found, by how many others are taken for such."""
+    inside = members(claim, secret)
+    if inside.all() or not inside.any():
+        return ()
+    false, true = (rate.numpy() for rate in roc(claim.scores.double(), inside))
+    x = np.geomspace(max(1 / len(inside), 1e-4), 1, POINTS)
+    y = true[np.searchsorted(false, x, side="right") - 1]
+    line = "private images that are found"
+    title = "Is this image among the private ones?"
+    return (Curve(title, "false alarms", line, written(x), written(y), written(x), log_x=True),)
+
+
+def exposure(claim: Membership, secret: Secret) -> Scores:
+    """Give the share of non-members below each private image that is asked about."""
+    found = torch.full((len(secret.private),), torch.nan, dtype=torch.float64)
+    inside = members(claim, secret)
+    if not inside.all() and inside.any():
+        found[_groups(claim, secret)] = auc(claim, secret)
+    return found
+
+
+def _groups(claim: Membership, secret: Secret) -> Int[Tensor, " members"]:
+    images = secret.identities[claim.candidates.long()]
+    return images[images >= 0]
+
+
+def _half(claim: Membership, secret: Secret) -> Scores:
+    return torch.full((len(_groups(claim, secret)),), 0.5, dtype=torch.float64)
+
+
+def _passing(false_alarms: float, claim: Membership, secret: Secret) -> Scores:
+    """Give how likely one of n + 1 that are alike is above the (⌊α n⌋ + 1)th of the n others: (⌊α n⌋ + 1) / (n + 1)."""
+    others = int((~members(claim, secret)).sum())
+    share = (_let_pass(false_alarms, others) + 1) / (others + 1)
+    return torch.full((len(_groups(claim, secret)),), share, dtype=torch.float64)
+
+
+def _tpr_at_fpr(share: float, words: str) -> Metric:
+    meaning = f"the share of private images that are found in a gallery at {words} false alarms"
+    score: Callable[[Membership, Secret], Scores] = partial(tpr_at_fpr, share)
+    return Metric(score, _groups, True, "share", meaning, chance=partial(_passing, share))
+
+
+METRICS = {
+    "membership-auc": Metric(
+        auc,
+        _groups,
+        True,
+        "",
+        "area under the ROC curve: private images of a gallery against others of their kind",
+        "it tells private images from others of their kind (membership AUC {value}, {baseline} by {name})",
+        chance=_half,
+        test=beyond_chance,
+        note=refuted,
+    ),
+    "membership-tpr@fpr=0.01": _tpr_at_fpr(0.01, "1 %"),
+    "membership-tpr@fpr=0.001": _tpr_at_fpr(0.001, "0.1 %"),
+}
+
+RULES = ClaimRules(
+    claim=Membership,
+    check=check,
+    prepare=as_it_is,
+    baselines=baselines,
+    metrics=METRICS,
+    decisive={"membership-auc": Harm.TOLD_APART},
+    curves=curves,
+    examples=no_examples,
+    exposure=exposure,
+)

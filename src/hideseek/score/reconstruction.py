@@ -24,7 +24,7 @@ from hideseek.score.checks import ADVICE, check_shape, check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
 from hideseek.score.gallery import gallery, usual_item
 from hideseek.score.ground_truth import Matched, candidates, match_guesses, subjects
-from hideseek.score.identification import beyond_class, by_chance, re_identified
+from hideseek.score.identification import beyond_class, by_chance, exposure, re_identified
 from hideseek.score.image_scores import LIMIT, Compare, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered, recovered_of_sure, unsure
@@ -98,7 +98,7 @@ def baselines(claim: Reconstruction, secret: Secret, chance: Randomness) -> Iter
 
 def examples(claim: Reconstruction, release: Release, secret: Secret) -> list[Shown]:
     """Show the best, the median and the worst guesses beside the original and an item that holds it."""
-    if not len(claim.images):
+    if not len(claim.images) or claim.picked:
         return []
     shown = []
     for kind, chosen in gallery(claim, secret, EACH).items():
@@ -196,4 +196,5 @@ RULES = ClaimRules(
     },
     curves=no_curves,
     examples=examples,
+    exposure=exposure,
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 from hideseek.records import Attack
 from hideseek.seek.describe import describe, settings
+from hideseek.seek.members.equal_length import EqualLength
+from hideseek.seek.members.likelihood_ratio import LikelihoodRatio
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
@@ -84,6 +86,9 @@ ATTACKS: dict[str, Attack[Any]] = {
     # Singularized Mixup
     "linear-inversion": LinearInversion(),
     "linear-optimum": LinearInversion(prior="public"),
+    # who is a member: candidates are images that the attacker has
+    "equal-length": EqualLength(),
+    "likelihood-ratio": LikelihoodRatio(),
     # updates of a model
     "first-layer": FirstLayer(),
     "gradient-matching": GradientMatching(),

@@ -54,6 +54,19 @@ def without_phases(release: EncodedRelease) -> Refusal | None:
     return Refusal(Reason.ONE_PRIVATE_IMAGE) if release.scheme.images_per_row.private < 2 else None
 
 
+def unsuited_candidates(release: EncodedRelease) -> Refusal | None:
+    """Refuse candidates that cannot be in rows, or are all equal; none are asked for where there are none."""
+    candidates = release.candidates
+    if candidates is None:
+        return None
+    given, wanted = candidates.shape, release.encoded.shape
+    if given != wanted:
+        facts: dict[str, int | str] = {"given": describe_shape(given), "wanted": describe_shape(wanted)}
+        return Refusal(Reason.CANDIDATES_OF_OTHER_SHAPE, facts)
+    equal = len(candidates) < 2 or bool((candidates.images == candidates.images[:1]).all())
+    return Refusal(Reason.EQUAL_CANDIDATES) if equal else None
+
+
 def check_spread(centred: Tensor) -> None:
     """Refuse rows, less their mean, that have no inner products: all are zero, or none is a number."""
     if not 0 < float(centred.square().mean()) < math.inf:

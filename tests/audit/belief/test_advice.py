@@ -28,7 +28,9 @@ class FourChanges(Laplace, mechanism="laplace-of-four-changes"):
             yield Change(ChangeKind.MORE_NOISE, "alpha", 1.0, times), Laplace(alpha=self.alpha), rounds
 
 
-def told(seconds: float, monkeypatch: pytest.MonkeyPatch) -> tuple[tuple[Advice, ...], float]:
+def told(
+    seconds: float, monkeypatch: pytest.MonkeyPatch, exposed: tuple[int, ...] = ()
+) -> tuple[tuple[Advice, ...], float]:
     """Measure changes of ten seconds each."""
     faces = normalise(load("faces").take(torch.arange(0, 160, 8)), "channel")
     scheme, clock = FourChanges(alpha=0.02), VirtualClock()
@@ -38,7 +40,7 @@ def told(seconds: float, monkeypatch: pytest.MonkeyPatch) -> tuple[tuple[Advice,
     release, secret = scheme.hide(faces, None, seeded(0))
     worst = run_attack(replace(planned, attack=Counted(rows=1)), release, secret, (), seeded(0), clock)
     started = clock.now()
-    found = advise(scheme, worst, planned, question, seeded(1), clock, seconds)
+    found = advise(scheme, worst, planned, question, seeded(1), clock, seconds, exposed)
     return found, clock.now() - started
 
 
@@ -52,3 +54,22 @@ def test_changes_that_there_is_no_time_for_are_named(
     assert [each.change.after for each in found] == [2.0, 3.0, 4.0, 5.0]
     kinds = [each.failure.kind if each.failure else None for each in found]
     assert kinds == [None] * measured + [FailureKind.NO_TIME] * (4 - measured)
+
+
+@pytest.mark.usefixtures("without_lpips")
+@pytest.mark.parametrize(("seconds", "measured"), [(40.0, False), (1e9, True)])
+def test_leaving_out_the_most_exposed_images_is_measured_last(
+    seconds: float, measured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *_, last = told(seconds, monkeypatch, (3, 5))[0]
+    assert (last.change.kind, last.change.before, last.change.after) == (ChangeKind.LEAVE_OUT, 20, 18)
+    assert (last.failure is None) is measured
+    if measured:
+        assert last.after is not None
+        assert last.before is not None
+        assert last.helps is not None
+
+
+def test_more_than_half_of_the_images_are_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = told(1.0, monkeypatch, tuple(range(11)))
+    assert [each.change.kind for each in found] == [ChangeKind.MORE_NOISE] * 4

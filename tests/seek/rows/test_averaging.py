@@ -13,7 +13,7 @@ from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup
 from hideseek.records import EncodedRelease, Links, MixingEncoder, Reason, Reconstruction, Refused, Samples
 from hideseek.records.mixing_secret import MixingSecret
-from hideseek.score.membership import auc
+from hideseek.score.roc import auc
 from hideseek.seek import run
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.rows.averaging import AverageKnown, AverageSearch

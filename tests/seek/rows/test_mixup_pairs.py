@@ -10,7 +10,7 @@ from hideseek.hide import InstaHide, Mixup
 from hideseek.records import EncodedRelease, Links, Reconstruction, Samples
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.score.matching import one_to_one
-from hideseek.score.membership import auc
+from hideseek.score.roc import auc
 from hideseek.seek import run
 from hideseek.seek.rows.mixup_pairs import MixupPairs, _average, _grow
 from hideseek.seek.signals.links import RowClasses

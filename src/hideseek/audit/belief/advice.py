@@ -1,7 +1,10 @@
 """What to change where a scheme is broken or leaks: the worst attack is run again on each change, and measured."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import torch
 
 from hideseek.audit.findings.attacks import PlannedAttack, run_attack
 from hideseek.audit.findings.verdicts import worst_first
@@ -10,9 +13,11 @@ from hideseek.audit.question import Question
 from hideseek.audit.threats import THREATS, given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Change, Encoder
+from hideseek.records import Change, ChangeKind, Encoder
 from hideseek.records.result import Advice, AttackResult, Failure, FailureKind, Figure, Outcome
 from hideseek.seek import refusal, settings
+
+FEWER = 2  # times fewer images, at most, that are left
 
 
 def to_repair(results: Sequence[AttackResult]) -> AttackResult | None:
@@ -33,25 +38,39 @@ def advise(
     chance: Randomness,
     clock: Clock,
     seconds: float = math.inf,
+    exposed: Collection[int] = (),
 ) -> tuple[Advice, ...]:
     """Run the worst attack again on each change, and say whether it is at its baseline then.
 
     The first change is measured in any case, another one where the `seconds` leave as many as the longest has taken.
+    The last change is to leave out the most `exposed` images: others may be as exposed then (Carlini et al. 2022).
     """
     told: list[Advice] = []
     over, longest = clock.now() + seconds, 0.0
-    for change, changed, rounds in scheme.stronger(question.rounds):
+    changes = [(*each, question) for each in scheme.stronger(question.rounds)]
+    for change, changed, rounds, asked in (*changes, *_without(exposed, scheme, question)):
         started = clock.now()
         if told and started + longest > over:
             told.append(Advice(change, worst.attack, None, failure=Failure(FailureKind.NO_TIME, seconds=longest)))
             continue
         try:
-            told.append(_measured(change, changed, rounds, worst, planned, question, chance, clock))
+            told.append(_measured(change, changed, rounds, worst, planned, asked, chance, clock))
         except BadInput as reason:
             failure = Failure(FailureKind.REFUSED, str(reason))
             told.append(Advice(change, worst.attack, None, failure=failure))
         longest = max(longest, clock.now() - started)
     return tuple(told)
+
+
+def _without(
+    exposed: Collection[int], scheme: Encoder, question: Question
+) -> Iterator[tuple[Change, Encoder, int, Question]]:
+    """Give the same scheme of fewer images, unless too few would be left."""
+    count = len(question.private)
+    rest = [place for place in range(count) if place not in set(exposed)]
+    if exposed and len(rest) * FEWER >= count:
+        change = Change(ChangeKind.LEAVE_OUT, "images", count, len(rest))
+        yield change, scheme, question.rounds, replace(question, private=question.private.take(torch.tensor(rest)))
 
 
 def _measured(

@@ -16,8 +16,11 @@ from hideseek.records import Attack, Evidence, Refused, Release
 from hideseek.records.result import AttackResult, Failure, FailureKind, Figure, Harm, Outcome, Proof
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
+from hideseek.score.exposure import most_exposed
 from hideseek.score.judge import judge
 from hideseek.seek import describe, run, settings
+
+FOUND = (Outcome.BROKEN, Outcome.LEAKS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +101,7 @@ def run_attack(
     try:
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
+        exposed = most_exposed(evidence, secret) if outcome_of(found) in FOUND and conclusive(found) else ()
         curves = tuple(curve for claim in evidence.claims for curve in CLAIMS[claim.name].curves(claim, secret))
     except OSError:  # a full disk is no fault of the attack
         raise
@@ -122,6 +126,7 @@ def run_attack(
         exhibits=drawn,
         proofs=proofs,
         remarks=_plain(evidence.remarks),
+        exposed=exposed,
     )
 
 

@@ -155,7 +155,7 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
 
     def noise(self, pixels: int) -> RowNoise | None:
         """Give the variance of a pixel of e, r²/d; the second weight multiplies it."""
-        return RowNoise(self.radius**2 / pixels, weight=1) if self.radius else None
+        return RowNoise(self.radius**2 / pixels, weight=1, one_length=True) if self.radius else None
 
     def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
         """Add noise that is short beside the distance of two images."""

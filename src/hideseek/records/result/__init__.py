@@ -5,7 +5,17 @@ of findings), no composed sentence and no image. Sentences are made by report/se
 named by their panels. Reports are passed around.
 """
 
-from hideseek.records.result.attacks import AttackResult, Exhibit, Failure, FailureKind, Outcome, Panel, Proof, WeakCase
+from hideseek.records.result.attacks import (
+    AttackResult,
+    Exhibit,
+    Exposed,
+    Failure,
+    FailureKind,
+    Outcome,
+    Panel,
+    Proof,
+    WeakCase,
+)
 from hideseek.records.result.audits import (
     FORMAT,
     DatasetSummary,
@@ -38,6 +48,7 @@ __all__ = [
     "Curve",
     "DatasetSummary",
     "Exhibit",
+    "Exposed",
     "Failure",
     "FailureKind",
     "Figure",

@@ -108,6 +108,15 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Exposed:
+    """How far an attack's answer points to one private image, by its place in the private set, from 0."""
+
+    image: int
+    share: float
+    """Of the other images of the gallery, those that fit the answer worse: 1 for the first place, ½ by chance."""
+
+
+@dataclass(frozen=True)
 class AttackResult:
     """One attack on one scheme."""
 
@@ -137,5 +146,7 @@ class AttackResult:
     exhibits: tuple[Exhibit, ...] = ()
     proofs: tuple[Proof, ...] = ()
     remarks: dict[str, Any] = field(default_factory=dict)
+    exposed: tuple[Exposed, ...] = ()
+    """The private images that it points to most clearly, ten at most; none where it found nothing."""
     alarm: str = ""
     """What it means that it applies, where no honest release gives it anything to work on."""

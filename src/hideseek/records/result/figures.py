@@ -51,6 +51,8 @@ class NoteKind(StrEnum):
     """`count` answers were kept, and no more can be looked through."""
     ENLARGED = "enlarged"
     """Images were enlarged from `count` to `of` pixels."""
+    REFUTED_EPSILON = "refuted-epsilon"
+    """`count` candidates, of which `of` are private, refute an ε up to `value`, at the δ in `unit`."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hideseek.report import sentences
 from hideseek.report.epochs import EpochPoint, metrics_over_epochs, over_epochs
 from hideseek.report.page.anchors import anchor, placed, subjects
 from hideseek.report.page.pictures import Gallery
-from hideseek.report.ranking import worst_harm
+from hideseek.report.ranking import most_exposed, worst_harm
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -93,6 +93,8 @@ def _environment(gallery: Gallery) -> "Environment":
     )
     environment.filters.update(
         advice=sentences.advice,
+        most_exposed=lambda scheme: most_exposed(scheme.attacks),
+        share=lambda value: sentences.number(value, "share"),
         anchor=anchor,
         arrow=lambda figure: "↑" if figure.higher_is_better else "↓",
         attack=sentences.attack,

@@ -40,7 +40,16 @@ from hideseek.report.sentences.progress import (
     planned,
     unjudged,
 )
-from hideseek.report.sentences.schemes import advice, advised, bound, change, effect, shared, trade_off
+from hideseek.report.sentences.schemes import (
+    advice,
+    advised,
+    bound,
+    change,
+    effect,
+    most_exposed_images,
+    shared,
+    trade_off,
+)
 from hideseek.report.sentences.verdicts import NO_VERDICT, beside, verdict
 
 __all__ = [
@@ -84,6 +93,7 @@ __all__ = [
     "lost",
     "may_be_shared",
     "mismatch",
+    "most_exposed_images",
     "no_accuracy",
     "no_better",
     "not_above",

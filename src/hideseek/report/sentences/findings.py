@@ -83,6 +83,10 @@ NOTES = {
     NoteKind.FEW_IMAGES: "It is about {images} only: {of:,} at least are needed to beat a baseline.",
     NoteKind.ANSWERS_KEPT: "{answers} kept, and no more can be looked through.",
     NoteKind.ENLARGED: "Images were enlarged from {count:,} to {of:,} pixels.",
+    NoteKind.REFUTED_EPSILON: (
+        "A one-run audit of {count:,} candidates, {of:,} of them private, refutes every ε up to {value} at δ = {unit},"
+        " with 95 % confidence."
+    ),
 }
 
 

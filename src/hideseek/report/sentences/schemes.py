@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hideseek.records.encoder import Bound, Change, ChangeKind
 from hideseek.records.result import Accuracy, Advice, SchemeResult
-from hideseek.report.ranking import worst_harm
+from hideseek.report.ranking import most_exposed, worst_harm
 from hideseek.report.sentences.accuracies import beside_accuracy
 from hideseek.report.sentences.attacks import failure, refusal
 from hideseek.report.sentences.numbers import counted, joined, number, parameter, sentence, span
@@ -24,6 +24,7 @@ CHANGES = {
     ChangeKind.MORE_LOCAL_STEPS: "More local steps before weights are sent: {after}{instead}",
     ChangeKind.STRONGER_DEFENCE: "More of {scheme}: {parameter} = {after}{instead}",
     ChangeKind.DEFENCE: "A further defence: {scheme} with {parameter} = {after}",
+    ChangeKind.LEAVE_OUT: "The most exposed images left out: {after} images{instead}",
 }
 
 
@@ -59,6 +60,16 @@ def advice(advised: Advice) -> str:
     else:
         said = f"Not enough: {advised.attack} still beats its baseline."
     return joined(said, sentence(advised.change.cost))
+
+
+def most_exposed_images(scheme: SchemeResult) -> str:
+    """Say which private images of a scheme are most exposed; empty: none is."""
+    listed = "; ".join(
+        f"{image.image} ({attack.attack}, {number(image.share, 'share')})"
+        for image, attack in most_exposed(scheme.attacks)
+    )
+    said = "most exposed private images, by number (attack, share of other candidates that fit its answer worse)"
+    return f"{scheme.name}. {sentence(f'{said}: {listed}')}" if listed else ""
 
 
 def advised(scheme: str, given: Advice) -> str:

@@ -1,0 +1,1 @@
+"""Attacks that say which candidate images are private, one file each."""
