@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Sent = Literal["gradient", "weights"]
 Mode = Literal["train", "eval"]
+WorkPart = Literal["images", "steps", "rate"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class LocalWork:
     """How often they are seen."""
     rate: float = 0.01
     """The learning rate of these steps: w ← w − rate · gradient."""
+    unknown: tuple[WorkPart, ...] = ()
+    """What of it an attacker does not know: he has these numbers as stand-ins, and may not rely on them."""
 
     @property
     def images(self) -> int:
@@ -44,8 +47,8 @@ class LocalWork:
 
     @property
     def one_gradient(self) -> bool:
-        """Tell whether the update is one gradient, but for a factor."""
-        return self.steps == self.epochs == 1
+        """Tell whether the update is known to be one gradient, but for a factor."""
+        return self.steps == self.epochs == 1 and "steps" not in self.unknown
 
 
 class UpdateEncoder(Encoder):

@@ -21,7 +21,7 @@ from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.own_images import FEWEST, ImageBasis
 from hideseek.seek.systems.sharpened import sharpened
-from hideseek.seek.systems.update_labels import counted_labels, estimated_size
+from hideseek.seek.systems.update_labels import counted_labels
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
 from hideseek.seek.updates.solved_update import SolvedUpdate
 from hideseek.seek.updates.update_comparison import comparison_with
@@ -53,7 +53,7 @@ class Matcher:
         scheme = release.scheme
         self.network = release.model(number).network().to(device()).train(scheme.mode == "train")
         self.masked = scheme.encoding is not None and scheme.encoding.masked
-        self.size = self._size()
+        self.size = self.shared.heads.size(number).count
         update = release.updates[number]
         self.gradient = {  # one step of the client is a gradient but for its rate
             name: tensor / scheme.work.rate if scheme.sends == "weights" and scheme.work.one_gradient else tensor
@@ -142,14 +142,6 @@ class Matcher:
         sought = Sought(drawn, labels, consistency=attack.consistency, enlarge=basis.images, squares=weight)
         found = attack.optimiser.descend(objective, sought)
         return found if limits is None else replace(found, images=found.images.clamp(*limits))
-
-    def _size(self) -> int:
-        release = self.release
-        if release.sizes is not None:
-            return release.sizes[self.number]
-        if not release.scheme.work.one_gradient:
-            return release.scheme.work.images
-        return estimated_size(self.network, release.updates[self.number], release.classes)
 
     def _labels(self) -> Tensor:
         if self.attack.labels == "known" and self.release.labels is not None:
