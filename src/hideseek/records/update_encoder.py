@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hideseek.records.allowed_update import AllowedUpdate
@@ -45,6 +45,10 @@ class LocalWork:
         """Count the images of an update."""
         return self.batch * self.steps
 
+    def for_images(self, count: int) -> LocalWork:
+        """Give the work on so many images, where it was not told how many they are, but in how many steps."""
+        return replace(self, batch=-(-count // self.steps)) if "images" in self.unknown else self
+
     @property
     def one_gradient(self) -> bool:
         """Tell whether the update is known to be one gradient, but for a factor."""
@@ -67,10 +71,15 @@ class UpdateEncoder(Encoder):
 
     def allowed(self, update: Mapping[str, Tensor]) -> AllowedUpdate:
         """Tell what an update can have been before the defences, last one first, by what was sent."""
-        allowed = AllowedUpdate.exact(update)
+        allowed = replace(AllowedUpdate.exact(update), scaled=self.scaled)
         for defence in reversed(self.defences):
             allowed = defence.before(allowed)
         return allowed
+
+    @property
+    def scaled(self) -> bool:
+        """Tell whether an update is times a number that is not known: the rate of steps, or how many there were."""
+        return self.sends == "weights" and not {"rate", "steps"}.isdisjoint(self.work.unknown)
 
     @property
     @abstractmethod

@@ -1,11 +1,12 @@
 """How many images an update is of, where nobody says: from ranks, and from labels, which come in whole numbers.
 
-A gradient ∂L/∂W = mean_i Σ_q δ_iq h_iq' has at most the rank of n images times the places q: one of a dense layer, those of
-its output of a convolution, whose h are unfolded. And a class whose entry of
-the head's bias gradient is negative is there: both are the least that a batch can be. The mean label ȳ = p̄ − ∂L/∂b
+A gradient ∂L/∂W = mean_i Σ_q δ_iq h_iq' has at most the rank of n images times the places q: one of a dense layer,
+those of its output of a convolution, whose h are unfolded. And a class whose entry of the head's bias gradient is
+negative is there: both are the least that a batch can be. The mean label ȳ = p̄ − ∂L/∂b
 consists of multiples of 1 / n. With the deviation s of the softmax of an image, ȳ is known to s / √n, so that
-P(ȳ | n) = N(ȳ; c / n, s² / n) / C(n + classes − 1, classes − 1), where c are the nearest counts and all counts of n labels
-are as likely. Counts with a common divisor are those of a smaller batch too: the least that the rank allows is taken.
+P(ȳ | n) = N(ȳ; c / n, s² / n) / C(n + classes − 1, classes − 1), where c are the nearest counts, and all counts of n
+labels are as likely. Counts with a common divisor are those of a smaller batch too: the least that the rank allows is
+taken.
 Source: ranks as in Dimitrov et al. 2024 (SPEAR); whole numbers: hideseek.
 """
 

@@ -129,7 +129,8 @@ class HeadReader:
             return BatchSize(1, f"the gradient of {head}, which is one image's", likely=True)
         network, allowed = release.model(item).network(), release.scheme.allowed(release.updates[item])
         least = least_size(network, release.shape, allowed, head, one_gradient=one)
-        if head is None or not one or release.scheme.defences or release.scheme.encoding is not None:
+        whole = not release.scheme.defences and release.scheme.encoding is None and not release.scheme.scaled
+        if head is None or not one or not whole:
             return least
         mean, bias = self._mean(item, head)
         count, share = whole_size(mean, self._answers(item).variance, bias, least.count)
@@ -141,7 +142,8 @@ class HeadReader:
             return None
         weights, bias = self._errors(item, head)
         state = self.release.model(item).state
-        return _one_label(weights, bias, state[f"{head}.weight"].double(), state[f"{head}.bias"].double())
+        layer, shift = state[f"{head}.weight"].double(), state[f"{head}.bias"].double()
+        return _one_label(weights, bias, layer, shift, scaled=self.release.scheme.scaled)
 
     def _errors(self, item: int, head: str) -> tuple[Tensor, Tensor]:
         """Give the gradients of the head's weights and bias, by how far the client moved."""
@@ -149,7 +151,7 @@ class HeadReader:
         if self.release.scheme.sends == "weights":  # w_before − w_after = rate · Σ of gradients
             sizes = self.release.sizes
             taken = work.steps if sizes is None else max(1, -(-sizes[item] // work.batch))
-            steps = work.rate * work.epochs * taken
+            steps = 1.0 if self.release.scheme.scaled else work.rate * work.epochs * taken
         weights, bias = (update[f"{head}.{name}"].double() / steps for name in ("weight", "bias"))
         return weights, bias
 
@@ -160,6 +162,8 @@ class HeadReader:
         far that can be trusted.
         """
         (weights, bias), says = self._errors(item, head), self._answers(item)
+        if self.release.scheme.scaled:
+            bias = _as_if_one_were_absent(bias, says.by_class.mean(0))
         mean = torch.full_like(bias, 1 / len(bias))
         for _ in range(TURNS):
             mean = on_simplex(mean @ says.by_class - bias)
@@ -179,6 +183,12 @@ class HeadReader:
         return self._says[number]
 
 
+def largest_size(release: UpdateRelease) -> int:
+    """Give the images of the largest update, as told or as estimated."""
+    reader = HeadReader(release)
+    return max(reader.size(item).count for item in range(len(release.updates)))
+
+
 def recovered_labels(
     release: UpdateRelease, item: int, reader: HeadReader | None = None
 ) -> Float[Tensor, "rows classes"] | None:
@@ -193,15 +203,24 @@ def recovered_labels(
     return None if head is None else reader.labels(item, head).labels(hard=release.scheme.encoding is None)
 
 
-def _one_label(weights: Tensor, bias: Tensor, layer: Tensor, shift: Tensor) -> Tensor | None:
-    """Give the label of one image exactly: f from the largest entry of the bias, p = softmax(W f + b), y = p − e."""
+def _as_if_one_were_absent(bias: Tensor, shares: Tensor) -> Tensor:
+    """Give e of e · r, r > 0 not known: a class that is absent has e = p, and no class has e > p."""
+    return bias / (bias / shares.clamp_min(1e-12)).max().clamp_min(1e-30)
+
+
+def _one_label(weights: Tensor, bias: Tensor, layer: Tensor, shift: Tensor, *, scaled: bool = False) -> Tensor | None:
+    """Give the label of one image exactly: f from the largest entry of the bias, p = softmax(W f + b), y = p − e.
+
+    Scaled: gradients are times a number that is not known, and a class is absent.
+    """
     largest = bias.abs().argmax()
     if float(bias[largest].abs()) == 0 or not bool(weights.isfinite().all()):
         return None
     feature = weights[largest] / bias[largest]
     if float((weights - bias[:, None] * feature).norm()) > ONE * float(weights.norm()):
         return None
-    label = (layer @ feature + shift).softmax(0) - bias
+    shares = (layer @ feature + shift).softmax(0)
+    label = shares - (_as_if_one_were_absent(bias, shares) if scaled else bias)
     fits = float(label.min()) > -1e-3 and abs(float(label.sum()) - 1) < 1e-3
     return on_simplex(label) if fits else None
 
@@ -220,9 +239,9 @@ def on_simplex(label: Float[Tensor, " classes"]) -> Float[Tensor, " classes"]:
 
 
 def _softmax_by_class(release: UpdateRelease, item: int) -> Answers:
-    """Give what the model says on average of images of each class; where weights were sent, before and after."""
+    """Give what the model says on average of images of each class; before and after, if it moved in between."""
     states: list[Mapping[str, Tensor]] = [release.model(item).state]
-    if release.scheme.sends == "weights":
+    if release.scheme.sends == "weights" and not release.scheme.work.one_gradient:
         moved = {name: states[0][name] - each for name, each in release.updates[item].items()}
         states.append({**states[0], **moved})
     own = release.own

@@ -154,12 +154,14 @@ class Matcher:
     def _views(self) -> list[UpdateView]:
         """Give the ways to compute the update again that are tried."""
         parameters, scheme = parameters_of(self.network), self.release.scheme
-        work, local = scheme.work, self.attack.local
+        work, local = scheme.work.for_images(self.size), self.attack.local
         if scheme.sends == "gradient" or work.one_gradient or local == "one gradient":
             return [OneGradient(self.network, parameters)]
         update = {name: self.gradient[name].to(each) for name, each in parameters.items()}
         surrogate = SurrogateGradient.between(self.network, parameters, update)
         simulated = SimulatedSteps(self.network, parameters, work)
+        if scheme.scaled:  # steps of an unknown length, or number, cannot be taken again
+            return [surrogate] if local == "surrogate" else [OneGradient(self.network, parameters), surrogate]
         if local != "chosen":
             return [surrogate if local == "surrogate" else simulated]
         if work.epochs * -(-self.size // work.batch) > self.attack.simulate:
@@ -177,7 +179,7 @@ class Matcher:
     def _solved(self) -> SolvedUpdate | None:
         """Ask what equations tell; linear systems are exact, or they run on and end in nothing."""
         scheme, release = self.release.scheme, self.release
-        if not self.attack.peel or not scheme.work.one_gradient or scheme.defences:
+        if not self.attack.peel or not scheme.work.one_gradient or scheme.defences or scheme.scaled:
             return None
         labels, limits = self._labels().to(device()), pixel_limits(release.normalisation, release.shape)
         return SolvedUpdate(self.network, self.gradient, labels, release.shape, limits, self.attack.peel)
