@@ -68,19 +68,28 @@ def test_masked_rows_are_decoded_where_nothing_is_given_but_updates_and_their_ro
     assert score.beats
 
 
-@pytest.mark.parametrize(
-    "how",
-    [{"defences": (GradientPruning(0.5),)}, {"sends": "weights", "local_steps": 2, "batch": 2, "rate": 0.01}],
-    ids=["pruned", "local steps"],
-)
-def test_rows_behind_a_dense_layer_are_exact_after_pruning_and_local_steps(faces: Samples, how: dict[str, Any]) -> None:
-    """What is left of the layer is completed, and inputs are the same in all steps: images follow from rows."""
-    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", **{"batch": 4, "rounds": 8, **how})
+def test_rows_behind_a_dense_layer_are_exact_after_pruning(faces: Samples) -> None:
+    """What is left of the layer is completed, and images follow from rows."""
+    pruned = {"defences": (GradientPruning(0.5),)}
+    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", rounds=8, **pruned)
     evidence = run(ATTACKS["decode-known"], release, seeded(2))
     assert evidence.remarks["rows by"] == "the layer features.1"
     assert evidence.remarks["certified rows"] >= 0.9 * 64
     claim: Any = evidence.claims[0]
     assert float(correlation(claim.images, faces.pixels()).median()) > 0.9
+
+
+def test_rows_behind_a_dense_layer_are_exact_after_local_steps(faces: Samples) -> None:
+    """Inputs are the same in all steps, and given labels put rows in their order."""
+    scheme = ShareUpdates(
+        "relu-dense", batch=1, local_steps=2, sends="weights", encoding=InstaHide(k=2, largest=0.65), mode="eval"
+    )
+    release, secret = scheme.hide(faces.take(slice(0, 4)), None, seeded(1))
+    found = rows_by_layer(secret.reveal(release, KNOWN), FirstLayer(rounds=2), seeded(2))
+    assert found is not None
+    assert found.remarks["certified rows"] == 4
+    truth = torch.cat([each.pixels() for each in getattr(secret.again, "rows", ())])
+    assert torch.allclose(found.rows.pixels(), truth, atol=1e-2)
 
 
 def test_labels_of_rows_by_entries_that_were_not_pruned(faces: Samples) -> None:
