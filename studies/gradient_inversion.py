@@ -8,11 +8,11 @@ python studies/gradient_inversion.py --only "table5 adaptive: convnet, batch 16"
 from collections.abc import Iterator
 from pathlib import Path
 
-from inversion import accuracy, epochs, floors, instahide, mnist, settings, sheets, table5, tables
+from inversion import accuracy, epochs, figure9, floors, instahide, mnist, settings, sheets, table5, tables
 from ledger import Ledger, Trial, conduct
 
 TITLE = "Gradient inversion"
-PARTS = (floors, table5, instahide, settings, mnist, epochs, accuracy)
+PARTS = (floors, table5, instahide, settings, figure9, mnist, epochs, accuracy)
 ABOUT = """50 images of CIFAR-10 from 20,000 on, five of a class, shared in full batches with 14 others. LPIPS by VGG
 on pixels enlarged to 64 × 64: the mean, in brackets the best and the deviation, over the 50 images; lower is worse for
 their owner. *Published* is the paper's attacker with fewer steps (200, for digits 300; the paper takes 10,000): it

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from inversion import mnist, settings
+from inversion import figure9, mnist, settings
 from inversion.columns import BATCHES, COLUMNS, TARGETS, attacked_images
 from inversion.measured import PICTURES, SHOWN, file_name
 from inversion.table5 import SETTINGS, WAYS, cell
-from inversion.tables import WHO
+from inversion.tables import knows
 from PIL import Image
 from torch import Tensor
 
@@ -38,9 +38,13 @@ def _figures(scale: str) -> Iterator[tuple[str, str, Samples, Mapping[str, Path]
                     for name in COLUMNS
                     for way in WAYS
                 }
-                known = "labels" if len(setting.attackers) == 1 else WHO[attacker]
+                known = knows(setting, attacker)
                 title = f"Figures 3, 6 and 7: {setting.model}, batch {batch}; the attacker knows {known}"
                 yield title, f"figure7-{setting.model}-{batch}-{attacker}", images, _strips(titles)
+    singles = {name: figure9.single(name) for name in COLUMNS}
+    yield f"Figure 7a: {figure9.MODEL}, batch 1, published attack", "figure7-batch-1", images, _strips(singles)
+    mixed = {f"{name}, {part}": strip for name in figure9.MIXED for part, strip in figure9.strips(name).items()}
+    yield f"Figure 9: {figure9.MODEL}, a batch of 16 mixtures", "figure9", images, _strips(mixed)
     weights = {f"α_TV {each:g}": settings.variation(each) for each in settings.VARIATION}
     yield "Figure 4: total variation", "figure4", images, _strips(weights)
     weights = {f"α_BN {each:g}": settings.statistics(each) for each in settings.STATISTICS}

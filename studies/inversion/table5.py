@@ -31,7 +31,11 @@ WAYS: tuple[Way, ...] = ("published", "adaptive")
 
 @dataclass(frozen=True)
 class Setting:
-    """A network, its mode, and who attacks it; without BatchNorm both attackers know the same, labels."""
+    """A network, its mode, and who attacks it.
+
+    Both attackers know labels. The strongest knows what was mixed, too, and what batch norm saw where there is some:
+    without, the realistic one differs from him in mixtures alone, and is left out.
+    """
 
     model: str
     mode: Mode

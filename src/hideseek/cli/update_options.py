@@ -93,7 +93,8 @@ class AuditUpdates:
     trained one, and the report says which; --epochs 0,1,5,20 trains the model on the private images, and shows what
     leaks over epochs as a curve; --model lenet,early/model.safetensors,late/model.safetensors audits states that you
     have. Defences are done in the order in which they are named, after an encoding, if there is
-    one: gradient-pruning:p=0.9+intra-instahide:k=4 encodes images, takes the gradient, and prunes it.
+    one: gradient-pruning:p=0.9+intra-instahide:k=4 encodes images, takes the gradient, and prunes it. mixup has
+    weights of 0.65 at most here, as in the literature on gradients; mixup:largest=1 has any.
 
     Try:  hideseek audit updates --model lenet --batch 1 --data faces --out audit
           hideseek audit updates --model lenet --defence none,gradient-pruning:p=0.99,gradient-noise:noise=0.01

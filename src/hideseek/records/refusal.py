@@ -136,6 +136,11 @@ class Reason(StrEnum):
         "no-learning-rate",
         "local steps of the length 0 change nothing: it takes a learning rate above 0 to tell a gradient from them.",
     )
+    UNKNOWN_WORK = (
+        "unknown-work",
+        "the {parts} of the client's local work are not known, so that no update of own images can be made as theirs"
+        " were: say them where the update is imported.",
+    )
     NO_GRADIENT = "no-gradient", "every entry of every update is zero, so that there is no gradient to match."
     NOT_FINITE = (
         "not-finite",

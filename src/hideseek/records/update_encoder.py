@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hideseek.records.allowed_update import AllowedUpdate
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Sent = Literal["gradient", "weights"]
 Mode = Literal["train", "eval"]
+WorkPart = Literal["images", "steps", "rate"]
 
 
 @dataclass(frozen=True)
@@ -36,16 +37,22 @@ class LocalWork:
     """How often they are seen."""
     rate: float = 0.01
     """The learning rate of these steps: w ← w − rate · gradient."""
+    unknown: tuple[WorkPart, ...] = ()
+    """What of it an attacker does not know: he has these numbers as stand-ins, and may not rely on them."""
 
     @property
     def images(self) -> int:
         """Count the images of an update."""
         return self.batch * self.steps
 
+    def for_images(self, count: int) -> LocalWork:
+        """Give the work on so many images, where it was not told how many they are, but in how many steps."""
+        return replace(self, batch=-(-count // self.steps)) if "images" in self.unknown else self
+
     @property
     def one_gradient(self) -> bool:
-        """Tell whether the update is one gradient, but for a factor."""
-        return self.steps == self.epochs == 1
+        """Tell whether the update is known to be one gradient, but for a factor."""
+        return self.steps == self.epochs == 1 and "steps" not in self.unknown
 
 
 class UpdateEncoder(Encoder):
@@ -64,10 +71,15 @@ class UpdateEncoder(Encoder):
 
     def allowed(self, update: Mapping[str, Tensor]) -> AllowedUpdate:
         """Tell what an update can have been before the defences, last one first, by what was sent."""
-        allowed = AllowedUpdate.exact(update)
+        allowed = replace(AllowedUpdate.exact(update), scaled=self.scaled)
         for defence in reversed(self.defences):
             allowed = defence.before(allowed)
         return allowed
+
+    @property
+    def scaled(self) -> bool:
+        """Tell whether an update is times a number that is not known: the rate of steps, or how many there were."""
+        return self.sends == "weights" and not {"rate", "steps"}.isdisjoint(self.work.unknown)
 
     @property
     @abstractmethod

@@ -1,9 +1,11 @@
 """Chains of defences on the command line, and what is said of those that cannot be."""
 
+from dataclasses import replace
+
 import pytest
 
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Mixup
+from hideseek.hide import ENCODERS, InstaHide, Mixup
 from hideseek.hide.updates import GradientNoise, GradientPruning, Quantised, Sign
 from hideseek.hide.updates.chains import Chain, chains
 
@@ -19,6 +21,15 @@ def test_chains_side_by_side() -> None:
         Chain(None, (GradientNoise(clip=1e4),)),
     ]
     assert list(chains(text))[:2] == ["undefended", "gradient-pruning:p=0.9+intra-instahide:k=6"]
+
+
+def test_mixup_before_a_gradient_has_the_bound_of_the_paper_unless_another_is_given() -> None:
+    found = chains("mixup,mixup:k=6+sign,mixup:k=4:largest=0.9")
+    assert [each.encoding for each in found.values()] == [
+        replace(ENCODERS["mixup"], largest=0.65),  # type: ignore[type-var]
+        Mixup(k=6, largest=0.65),
+        Mixup(k=4, largest=0.9),
+    ]
 
 
 @pytest.mark.parametrize(

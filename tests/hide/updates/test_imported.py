@@ -2,6 +2,8 @@
 
 import logging
 import pickle
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,14 @@ from torch import nn
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
 from hideseek.hide.updates import from_gradients, from_states, together
-from hideseek.records import Reconstruction
+from hideseek.hide.updates.update_files import read_updates, write_updates
+from hideseek.models import build
+from hideseek.records import Reason, Reconstruction, Refusal
 from hideseek.records.update_encoder import LocalWork
-from hideseek.seek import run
+from hideseek.records.update_release import UpdateRelease
+from hideseek.seek import ATTACKS, refusal, run
+from hideseek.seek.systems.matching_loop import Adam
+from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.train.gradients import gradient, parameters_of
 from toy_updates import LinearRatio
 
@@ -144,6 +151,72 @@ def test_an_unknown_batch_size_is_said_to_be_unknown() -> None:
     assert from_gradients(BEFORE, found, Theirs, shape=SHAPE, classes=CLASSES).sizes is None
 
 
+@pytest.mark.parametrize(
+    ("given", "unknown", "sizes"),
+    [
+        ({}, ("images", "steps", "rate"), None),
+        ({"rate": RATE}, ("images", "steps"), None),
+        ({"images": 4}, ("steps", "rate"), (4,)),
+        ({"images": 4, "steps": 2}, ("rate",), (4,)),
+        ({"steps": 2, "rate": RATE}, ("images",), None),
+        ({"images": 4, "steps": 1, "rate": RATE}, (), (4,)),
+    ],
+)
+def test_each_part_of_the_work_may_be_unknown(given: dict[str, Any], unknown: Any, sizes: Any) -> None:
+    release = from_states(BEFORE, AFTER, Theirs, shape=SHAPE, classes=CLASSES, **given)
+    assert (release.scheme.work.unknown, release.sizes) == (unknown, sizes)
+    assert release.scheme.scaled == ("rate" in unknown or "steps" in unknown)
+    assert release.scheme.allowed(release.updates[0]).scaled == release.scheme.scaled
+    assert release.scheme.work.one_gradient == (given.get("steps") == 1)
+    said = release.scheme.summary()
+    assert ("unknown number of images" in said) == (sizes is None)
+    assert ("unknown rate" in said) == ("rate" in unknown)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"work": LocalWork(4), "rate": 0.1}, "give work, or images, steps and rate"),
+        ({"images": 0}, "images must be 1 or more"),
+        ({"images": 5, "steps": 2}, "not those of 2 equal steps"),
+        ({"images": 4, "steps": 1, "rate": 0.0}, "must be above 0"),
+    ],
+)
+def test_work_that_cannot_be(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        from_states(BEFORE, AFTER, Theirs, shape=SHAPE, classes=CLASSES, **given)
+
+
+def stepped(count: int, rate: float, model: str = "tanh-dense") -> UpdateRelease:
+    """Import an update of one step whose rate nobody told."""
+    torch.manual_seed(1)
+    network = build(model, (1, 12, 12), 6)
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    images, labels = seeded(4).normals(count, 1, 12, 12), torch.arange(count) % 4
+    nn.functional.cross_entropy(network(images), labels).backward()
+    torch.optim.SGD(network.parameters(), lr=rate).step()
+    make = partial(build, model, (1, 12, 12), 6)
+    return from_states(
+        before, network.state_dict(), make, shape=(1, 12, 12), classes=6, images=count, steps=1, mode="eval"
+    )
+
+
+def test_attacks_do_without_the_rate_or_refuse() -> None:
+    """Directions do not depend on the rate; labels come from a class that is absent; own updates cannot be made."""
+    for count in (1, 3):
+        labels = []
+        for rate in (0.5, 0.02):
+            claim: Any = run(ATTACKS["labels-from-gradient"], stepped(count, rate), seeded(1)).claims[0]
+            labels.append(claim.parts()["shares"])
+        assert torch.allclose(labels[0], labels[1], atol=1e-3)
+        assert torch.allclose(labels[0][0], torch.eye(6)[torch.arange(count)].mean(0), atol=1e-3)
+    quick = GradientMatching(optimiser=Adam(3))
+    found = [run(quick, stepped(2, rate, "lenet"), seeded(1)) for rate in (0.5, 0.05)]
+    assert torch.allclose(found[0].claims[0].images, found[1].claims[0].images, atol=1e-2)  # type: ignore[attr-defined]
+    refused = refusal(ATTACKS["learned-inversion"], stepped(1, 0.1))
+    assert refused == Refusal(Reason.UNKNOWN_WORK, {"parts": "rate"})
+
+
 def test_several_updates_are_one_release() -> None:
     first, second = from_states(BEFORE, AFTER, Theirs, **HOW), from_states(AFTER, BEFORE, Theirs, **HOW)
     both = together([first, second], rounds=[0, 1])
@@ -206,6 +279,46 @@ def test_gradients_of_another_model() -> None:
 def test_a_learning_rate_of_zero() -> None:
     with pytest.raises(BadInput, match="rate, the learning rate of local steps, must be above 0"):
         from_states(BEFORE, AFTER, Theirs, shape=SHAPE, classes=CLASSES, work=LocalWork(4, rate=0.0))
+
+
+@pytest.mark.parametrize("given", [{"name": "linear", "batch": 3}, {"name": "norm"}, {"name": "norm", "trained": True}])
+def test_imported_updates_are_written_and_read_with_the_module_that_the_caller_builds(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    if given["name"] == "linear":
+        network, make = linear(), linear
+        sent = gradient(network, parameters_of(network), seeded(3).normals(3, *SHAPE), torch.eye(CLASSES))
+        release = from_gradients(network.state_dict(), sent, linear, shape=SHAPE, classes=CLASSES, batch=3)
+    else:
+        make = Theirs
+        after = {name: AFTER[name] for name in NAMES} if "trained" in given else AFTER
+        release = from_states(BEFORE, after, Theirs, shape=SHAPE, classes=CLASSES, images=4)
+    write_updates(tmp_path / "a", release)
+    with pytest.raises(BadInput, match=r"a model of its owner, .*: give the function that builds it"):
+        read_updates(tmp_path / "a")
+    found = read_updates(tmp_path / "a", build=make)
+    assert (found.sizes, found.scheme.work) == (release.sizes, release.scheme.work)
+    assert (found.buffers is None) == (release.buffers is None)
+    for name, tensor in release.updates[0].items():
+        assert torch.equal(found.updates[0][name], tensor)
+    with pytest.raises(BadInput, match="is of another model"):
+        read_updates(tmp_path / "a", build=Named)
+
+
+def test_what_is_not_written_is_refused(tmp_path: Path) -> None:
+    release = from_states(BEFORE, AFTER, Theirs, **HOW)
+    kept = together([release, release], rounds=[0, 1])
+    write_updates(tmp_path / "rounds", replace(kept, models=kept.models[:1]))
+    rounds = read_updates(tmp_path / "rounds", build=Theirs).round_of
+    assert rounds is not None
+    assert rounds.tolist() == [0, 1]
+    for given, said in (
+        (together([release, from_states(AFTER, BEFORE, Theirs, **HOW)]), "several models"),
+        (replace(release, labels=(torch.eye(CLASSES),)), "labels are not part of a release"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            write_updates(tmp_path / "b", given)
+        assert not (tmp_path / "b").exists()
 
 
 def test_nothing_to_train() -> None:

@@ -12,7 +12,7 @@ from hideseek.seek.systems import matching_objective
 from hideseek.seek.systems.gradient_distance import Cosine
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.matching_prior import Prior
-from hideseek.seek.systems.update_labels import counted_labels, estimated_size
+from hideseek.seek.systems.update_labels import counted_labels
 from hideseek.seek.systems.update_views import OneGradient
 from hideseek.train.batch_statistics import batch_statistics
 from hideseek.train.gradients import gradient, parameters_of
@@ -71,11 +71,10 @@ def test_one_more_pass_holds_in_train_mode_where_statistics_move_with_the_weight
 
 
 @pytest.mark.parametrize("classes", [[3], [0, 2], [1, 1, 3], [0, 1, 2, 2]])
-def test_labels_and_the_size_of_a_batch(classes: list[int]) -> None:
+def test_labels_of_a_batch(classes: list[int]) -> None:
     with torch_seed(1):
         network = build("lenet", SHAPE, 10)
         torch.nn.init.normal_(network.head.weight, std=1e-2)  # type: ignore[arg-type,union-attr] # knows nothing yet
     labels = torch.eye(10)[torch.tensor(classes)]
     update = gradient(network, parameters_of(network), seeded(1).normals(len(classes), *SHAPE), labels)
     assert counted_labels(network, update, len(classes), 10).equal(labels)
-    assert estimated_size(network, update, 10) == len(classes)

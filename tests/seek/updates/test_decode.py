@@ -9,16 +9,18 @@ import torch
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide, Mixup, RecipeEncoder
-from hideseek.hide.updates import ShareUpdates
+from hideseek.hide.updates import GradientPruning, ShareUpdates
 from hideseek.records import Reason, Refusal, Samples, Task
 from hideseek.records.update_release import UpdateRelease
 from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, describe, refusal, run
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.systems.matching_loop import Adam
+from hideseek.seek.systems.row_labels import row_labels
 from hideseek.seek.updates.decode import DecodeKnown, DecodeUpdates
+from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
-from hideseek.seek.updates.inverted_rows import InvertedRows
+from hideseek.seek.updates.inverted_rows import InvertedRows, exact_layer, rows_by_layer
 from hideseek.seek.updates.joint_images import JointImages
 from hideseek.similarity import correlation
 
@@ -64,6 +66,46 @@ def test_masked_rows_are_decoded_where_nothing_is_given_but_updates_and_their_ro
     (score,) = judge(evidence, secret, seeded(3), ["recovered"]).scores
     assert float(score.values.mean()) > 0.6  # of images; 0.75 with this seed
     assert score.beats
+
+
+def test_rows_behind_a_dense_layer_are_exact_after_pruning(faces: Samples) -> None:
+    """What is left of the layer is completed, and images follow from rows."""
+    pruned = {"defences": (GradientPruning(0.5),)}
+    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", rounds=8, **pruned)
+    evidence = run(ATTACKS["decode-known"], release, seeded(2))
+    assert evidence.remarks["rows by"] == "the layer features.1"
+    assert evidence.remarks["certified rows"] >= 0.9 * 64
+    claim: Any = evidence.claims[0]
+    assert float(correlation(claim.images, faces.pixels()).median()) > 0.9
+
+
+def test_rows_behind_a_dense_layer_are_exact_after_local_steps(faces: Samples) -> None:
+    """Inputs are the same in all steps, and given labels put rows in their order."""
+    scheme = ShareUpdates(
+        "relu-dense", batch=1, local_steps=2, sends="weights", encoding=InstaHide(k=2, largest=0.65), mode="eval"
+    )
+    release, secret = scheme.hide(faces.take(slice(0, 4)), None, seeded(1))
+    found = rows_by_layer(secret.reveal(release, KNOWN), FirstLayer(rounds=2), seeded(2))
+    assert found is not None
+    assert found.remarks["certified rows"] == 4
+    truth = torch.cat([each.pixels() for each in getattr(secret.again, "rows", ())])
+    assert torch.allclose(found.rows.pixels(), truth, atol=1e-2)
+
+
+def test_labels_of_rows_by_entries_that_were_not_pruned(faces: Samples) -> None:
+    release, secret = ShareUpdates("relu-dense", batch=4, mode="eval").hide(faces, None, seeded(1))
+    layer = exact_layer(release)
+    assert layer is not None
+    matrix, rows = layer.matrix(release.updates[0]), getattr(secret.again, "rows", ())[0]
+    known = seeded(3).uniforms(matrix.numel()).view(matrix.shape) > 0.6
+    network = release.models[0].network().eval()
+    found = row_labels(network, layer, matrix * known, rows.pixels(), known)
+    assert torch.allclose(found, rows.labels, atol=1e-3)
+
+
+def test_a_layer_of_which_little_is_left_leads_to_matching(faces: Samples) -> None:
+    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", rounds=1, defences=(GradientPruning(0.999),))
+    assert rows_by_layer(release, FirstLayer(rounds=1), seeded(2)) is None
 
 
 def test_rows_that_are_wrong_count_less_in_least_squares(faces: Samples) -> None:

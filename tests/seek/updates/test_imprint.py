@@ -166,3 +166,12 @@ def test_the_layer_of_one_model_is_looked_for_once(monkeypatch: pytest.MonkeyPat
     assert len(release.updates) == 4
     assert len(looked) == 2  # to see whether it applies, and to attack
     assert found.parts()["images"].equal(wanted.parts()["images"])
+
+
+def test_what_is_no_number_is_refused() -> None:
+    release, _ = shared()
+    name = next(iter(release.updates[0]))
+    bad = {**release.updates[0], name: release.updates[0][name] * torch.inf}
+    refused = refusal(ATTACKS["imprint"], replace(release, updates=(bad, *release.updates[1:])))
+    assert refused is not None
+    assert refused.reason is Reason.NOT_FINITE

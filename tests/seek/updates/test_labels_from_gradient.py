@@ -139,7 +139,7 @@ def test_a_model_is_asked_once_for_each_of_its_states(sends: Sent, asked: int, m
     items: list[int] = []
     answers = head_labels._softmax_by_class
 
-    def counted(release: UpdateRelease, item: int) -> Tensor:
+    def counted(release: UpdateRelease, item: int) -> head_labels.Answers:
         items.append(item)
         return answers(release, item)
 

@@ -10,7 +10,7 @@ from hideseek.chance import seeded
 from hideseek.data import load, normalise
 from hideseek.hide import InstaHide
 from hideseek.hide.updates import GradientNoise, GradientPruning, ShareUpdates, Sign
-from hideseek.records import Reason, Samples
+from hideseek.records import Reason, Refusal, Samples
 from hideseek.records.defence import Defence
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek import ATTACKS, refusal, run
@@ -88,3 +88,16 @@ def test_less_work_learns_from_fewer_images(faces: Samples) -> None:
     fitted = LearnedInversion().within(whole / 10, task)
     assert 50 < fitted.images < 4000
     assert fitted.work(task) <= whole / 10
+
+
+def test_what_is_no_number_is_refused_by_all_attacks_in_one_sentence(faces: Samples) -> None:
+    """NaN in one tensor of one update, for attacks that learn, decode, and read an imprint."""
+    plain, _ = shared(ShareUpdates("lenet"), faces)
+    mixed, secret = ShareUpdates("lenet", encoding=InstaHide(k=2)).hide(faces.take(slice(0, 8)), None, seeded(1))
+    given = {name: mixed for name in ATTACKS if name.startswith("decode-")}
+    assert len(given) >= 2
+    for name, release in {**given, "learned-inversion": plain}.items():
+        known = secret.reveal(release, ATTACKS[name].needs) if release is mixed else release
+        bad = {**known.updates[1], "head.bias": torch.full_like(known.updates[1]["head.bias"], torch.nan)}
+        spoilt = replace(known, updates=(known.updates[0], bad, *known.updates[2:]))
+        assert refusal(ATTACKS[name], spoilt) == Refusal(Reason.NOT_FINITE, {"number": 1, "name": "head.bias"}), name

@@ -11,6 +11,7 @@ from hideseek.hide.named import encoding, value_of
 from hideseek.hide.updates import DEFENCES
 from hideseek.records.defence import Defence
 
+LARGEST = 0.65  # weight of an image in `mixup`, where a chain gives no other
 NONE, UNDEFENDED = "none", "undefended"  # as it is written, and as reports call it
 LINK = re.compile(r"\+(?=[a-zA-Z])")  # between two names; 1e+4 is a number
 
@@ -27,6 +28,8 @@ def chains(text: str) -> dict[str, Chain]:
 
     >>> chains("none,gradient-pruning:p=0.99+sign")["gradient-pruning:p=0.99+sign"].defences
     (GradientPruning(p=0.99), Sign())
+    >>> chains("mixup:k=4,mixup:k=4:largest=1")["mixup:k=4"].encoding.largest
+    0.65
     >>> chains("sign+intra-instahide:k=6")["sign+intra-instahide:k=6"].encoding.k
     6
     """
@@ -47,7 +50,7 @@ def _chain(text: str) -> Chain:
     for part in parts:
         name, *settings = part.split(":")
         if name in ENCODERS:
-            encodings.append(encoding(name, *settings))
+            encodings.append(_encoding(name, *settings))
         elif name == NONE:
             raise BadInput(f"{NONE} stands alone: leave it out of {text}.")
         elif name not in DEFENCES:
@@ -57,6 +60,12 @@ def _chain(text: str) -> Chain:
     if len(encodings) > 1:
         raise BadInput(f"images are encoded once, and {text} names {len(encodings)} encodings: keep one of them.")
     return Chain(next(iter(encodings), None), tuple(defences))
+
+
+def _encoding(name: str, *settings: str) -> RecipeEncoder:
+    """Build an encoding; `mixup` before a gradient has the bound of weights that Huang et al. (2021, A.3) have."""
+    bounded = name == "mixup" and not any(setting.partition("=")[0] == "largest" for setting in settings)
+    return encoding(name, *settings, *((f"largest={LARGEST}",) if bounded else ()))
 
 
 def _defence(name: str, *settings: str) -> Defence:

@@ -75,13 +75,16 @@ def described(scheme: ShareUpdates) -> str:
     """
     work = scheme.work
     of = f"{work.images} image{'s' if work.images > 1 else ''}"
+    of = "an unknown number of images" if "images" in work.unknown else of
     what = f"the gradient of {of} by" if scheme.sends == "gradient" else f"what {of} changed in the weights of"
     state = "a trained" if scheme.trained else "an untrained"
     epochs = f" (after {scheme.epochs} epoch{'s' if scheme.epochs > 1 else ''})" if scheme.epochs else ""
     said = f"Share {what} {state} {scheme.model}{epochs}, in {scheme.mode} mode"
     if scheme.sends == "weights":
         steps = work.steps * work.epochs
-        said += f", in {steps} local step{'s' if steps > 1 else ''} of rate {work.rate:g}"
+        taken = "unknown" if "steps" in work.unknown else f"{steps}"
+        rate = "an unknown rate" if "rate" in work.unknown else f"rate {work.rate:g}"
+        said += f", in {taken} local step{'' if taken == '1' else 's'} of {rate}"
     done = []
     if scheme.encoding is not None:
         together = getattr(scheme.encoding, "k", None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +12,7 @@ from hideseek.hide.updates.states import COUNTER, Arrays, named
 from hideseek.records import Normalisation
 from hideseek.records.defence import Defence
 from hideseek.records.shared_model import SharedModel
-from hideseek.records.update_encoder import LocalWork, Mode, Sent
+from hideseek.records.update_encoder import LocalWork, Mode, Sent, WorkPart
 from hideseek.records.update_release import UpdateRelease
 
 
@@ -26,6 +25,9 @@ def from_states(
     classes: int,
     normalisation: Normalisation | None = None,
     work: LocalWork | None = None,
+    images: int | None = None,
+    steps: int | None = None,
+    rate: float | None = None,
     mode: Mode = "train",
     defences: tuple[Defence, ...] = (),
     difference: bool = False,
@@ -35,10 +37,11 @@ def from_states(
 
     Both are what a Flower client sends (a list of arrays in the order of `state_dict`), what NVFlare does (arrays by
     name; with `difference`, `after` is a WEIGHT_DIFF, w_after − w_before), or .safetensors or .npz files. What is not
-    trained may be absent in `after`, and batch norm's counters anywhere. `work` says what is known of the local steps;
-    None: nothing, then the update's size is unknown, and attacks estimate it. Steps are taken for plain SGD: momentum
-    or Adam make an attack's simulation of them wrong. `trained` says whether the state before is that of a model that
-    was trained already, as it is after the first rounds.
+    trained may be absent in `after`, and batch norm's counters anywhere. `work` says all of the local steps;
+    else `images`, `steps` and `rate` say what is known of one epoch. None: that is not known. Attacks estimate an
+    unknown number of images, compare directions alone where the rate or the steps are unknown, or refuse.
+    Steps are taken for plain SGD: momentum or Adam make an attack's simulation of them wrong. `trained` says whether
+    the state before is that of a model that was trained already, as it is after the first rounds.
     """
     model, given = _model(before, build), f"the {'difference' if difference else 'state'} after"
     parameters, buffers = _parts(model)
@@ -51,7 +54,8 @@ def from_states(
         sent = {name: found[name] for name in buffers if name in found}
     kept = {**buffers, **sent}
     told = any(not name.endswith(COUNTER) for name in sent)
-    release = _release(model, update, "weights", shape, classes, normalisation, work, mode, defences, trained)
+    known = _known(work, images, steps, rate)
+    release = _release(model, update, "weights", shape, classes, normalisation, known, mode, defences, trained)
     return replace(release, buffers=(kept,) if told else None)
 
 
@@ -71,7 +75,7 @@ def from_gradients(
     """Give the gradient of one batch as a release; a list is in the order of `parameters()`. None: an unknown batch."""
     model = _model(state, build)
     update = named(gradients, _parts(model)[0], "the gradient")
-    work = None if batch is None else LocalWork(batch)
+    work = LocalWork(unknown=("images",)) if batch is None else LocalWork(batch)
     return _release(model, update, "gradient", shape, classes, normalisation, work, mode, defences, trained)
 
 
@@ -84,7 +88,8 @@ def together(releases: Sequence[UpdateRelease], rounds: Sequence[int] | None = N
         raise BadInput("there is no update: give one or more.")
     first = releases[0]
     for other in releases:
-        if (other.shape, other.classes, other.scheme) != (first.shape, first.classes, first.scheme):
+        alike = (other.shape, other.classes, other.scheme) == (first.shape, first.classes, first.scheme)
+        if not alike or other.scheme.work != first.scheme.work:
             raise BadInput("these updates are not alike in model, images or local work: attack them apart.")
     if rounds is not None and len(rounds) != len(releases):
         raise BadInput(f"{len(releases)} updates have as many rounds, not {len(rounds)}.")
@@ -119,6 +124,23 @@ def _parts(model: SharedModel) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     return {name: model.state[name] for name in trained}, {name: model.state[name] for name in buffers}
 
 
+def _known(work: LocalWork | None, images: int | None, steps: int | None, rate: float | None) -> LocalWork:
+    """Give what is known of local steps, with stand-ins for the rest."""
+    parts: dict[WorkPart, float | None] = {"images": images, "steps": steps, "rate": rate}
+    if work is not None:
+        if any(each is not None for each in parts.values()):
+            raise BadInput("give work, or images, steps and rate as far as they are known, not both.")
+        return work
+    for name, each in parts.items():
+        if name != "rate" and each is not None and each < 1:
+            raise BadInput(f"{name} must be 1 or more, not {each}: leave it out where it is not known.")
+    if images is not None and steps is not None and images % steps:
+        raise BadInput(f"{images} images are not those of {steps} equal steps: give work, or leave out the steps.")
+    batch = 1 if images is None else images // (steps or 1)
+    unknown = tuple(name for name, each in parts.items() if each is None)
+    return LocalWork(batch, steps or 1, rate=LocalWork.rate if rate is None else rate, unknown=unknown)
+
+
 def _less(before: Tensor, after: Tensor) -> Tensor:
     """Subtract in double precision: steps are small beside weights."""
     return (before.double() - after.double()).float()
@@ -131,7 +153,7 @@ def _release(
     shape: tuple[int, int, int],
     classes: int,
     normalisation: Normalisation | None,
-    work: LocalWork | None,
+    work: LocalWork,
     mode: Mode,
     defences: tuple[Defence, ...],
     trained: bool,
@@ -141,11 +163,10 @@ def _release(
             "the update is all zeros, so that it says nothing: give states before and after steps of a learning rate"
             " above 0."
         )
-    known = work or LocalWork()
     scheme = ShareUpdates(
-        model.name, known.batch, known.steps, known.epochs, known.rate, sends, mode,
-        defences=defences, trained=trained, start=model,
+        model.name, work.batch, work.steps, work.epochs, work.rate, sends, mode,
+        defences=defences, trained=trained, start=model, unknown=work.unknown,
     )  # fmt: skip
     channels = Normalisation() if normalisation is None else normalisation
-    sizes: Any = None if work is None else (work.images,)
+    sizes = None if "images" in work.unknown else (work.images,)
     return UpdateRelease((update,), (model,), scheme, shape, classes, channels, sizes)

@@ -23,7 +23,7 @@ from hideseek.records.defence import Defence
 from hideseek.records.encoder import Change, Encoder, Known, Trial
 from hideseek.records.shared_model import NetworkSize, SharedModel
 from hideseek.records.spent import Spent
-from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder
+from hideseek.records.update_encoder import LocalWork, Mode, Sent, UpdateEncoder, WorkPart
 from hideseek.records.update_release import UpdateRelease
 from hideseek.records.update_secret import UpdateSecret
 from hideseek.train.batch_statistics import batch_norms
@@ -70,6 +70,8 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     """Epochs that it was trained for, where that is known."""
     start: SharedModel | None = field(default=None, compare=False, repr=False)
     """The model that the server sent; None: freshly initialised."""
+    unknown: tuple[WorkPart, ...] = field(default=(), compare=False)
+    """What of the local work nobody told, where updates were imported: numbers are stand-ins there."""
 
     def __post_init__(self) -> None:
         for name in ("batch", "local_steps", "local_epochs"):
@@ -83,7 +85,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
     @property
     def work(self) -> LocalWork:
         """Tell what a client does between two messages."""
-        return LocalWork(self.batch, self.local_steps, self.local_epochs, self.rate)
+        return LocalWork(self.batch, self.local_steps, self.local_epochs, self.rate, self.unknown)
 
     def hide(
         self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
@@ -257,7 +259,9 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
 
     def _weak(self) -> "ShareUpdates":
         """Give the weak case; states of one training have one in common, the model as it was before it."""
-        plain = replace(self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=())
+        plain = replace(
+            self, batch=1, local_steps=1, local_epochs=1, sends="gradient", encoding=None, defences=(), unknown=()
+        )
         return plain if self.epochs is None else replace(plain, trained=False, epochs=None, start=None)
 
     def _normalises(self, images: Samples) -> bool:

@@ -14,6 +14,8 @@ from hideseek.records import Samples
 from hideseek.records.update_release import UpdateRelease
 
 NEEDED = {"format", "kind", "scheme", "model", "shape", "classes", "normalisation", "updates", "sizes", "reproducible"}
+FURTHER = {"buffered", "rounds", "unknown", "built"}  # which releases of earlier versions lack
+OWNERS = "by its owner"
 LARGEST = 1 << 20  # sides, classes, updates: no release has more
 SHOWN = 3  # names in a sentence
 MORE_EXACT = 32  # bits of a float; of fewer, precision is lost already
@@ -27,7 +29,7 @@ def checked_description(about: Any, folder: Path) -> dict[str, Any]:
         raise BadInput(f"{folder} has the format {about['format']}, newer than is known here: update hideseek.")
     try:
         fits = (
-            NEEDED <= set(about) <= NEEDED | {"seed"}
+            NEEDED <= set(about) <= NEEDED | {"seed", *FURTHER}
             and about["kind"] == "updates"
             and len(about["shape"]) == 3
             and all(_counts(value) for value in (*about["shape"], about["classes"], about["updates"]))
@@ -36,12 +38,22 @@ def checked_description(about: Any, folder: Path) -> dict[str, Any]:
             and set(about["normalisation"]) == {"kind", "mean", "std"}
             and isinstance(about["model"], str)
             and about["reproducible"] == ("seed" in about)
+            and about.get("buffered", False) in (True, False)
+            and about.get("built", OWNERS) in ("by its name", OWNERS)
+            and set(about.get("unknown", ())) <= {"images", "steps", "rate"}
+            and _rounds(about.get("rounds"), about["updates"])
         )
     except (KeyError, TypeError, AttributeError):
         fits = False
     if not fits:
         raise BadInput(f"{folder / 'release.json'} does not describe updates: get the release again.")
     return about  # type: ignore[no-any-return]
+
+
+def _rounds(value: object, updates: int) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list) and len(value) == updates and all(each == 0 or _counts(each) for each in value)
 
 
 def _counts(value: object) -> bool:

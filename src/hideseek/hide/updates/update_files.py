@@ -5,13 +5,15 @@ As with encodings, the folder holds what an attacker may see, and checksums find
 
 import hashlib
 import json
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hideseek.errors import BadInput
 from hideseek.files import new_file, new_folder, read_bytes, read_record
@@ -19,7 +21,8 @@ from hideseek.hide.files.release_checks import constants
 from hideseek.hide.files.schemes import scheme_of, to_json
 from hideseek.hide.updates.recomputed import Recomputed
 from hideseek.hide.updates.update_checks import as_float32, check_update, checked_description, checked_truth
-from hideseek.models import build
+from hideseek.models import MODELS
+from hideseek.models import build as build_named
 from hideseek.records import Samples
 from hideseek.records.shared_model import SharedModel
 from hideseek.records.update_encoder import UpdateEncoder
@@ -28,6 +31,7 @@ from hideseek.records.update_secret import UpdateSecret
 from hideseek.train.state_files import read_state, write_state
 
 FORMAT, KIND = 1, "updates"
+WITHHELD = ("labels", "statistics", "sources", "weights", "crafted")  # what only stronger attackers have
 MODEL, SECRET = "model", "secret of updates"  # what files are called in sentences
 
 
@@ -44,6 +48,9 @@ def write_updates(
         _check_secret(folder, secret)
     if len(release.models) > 1:
         raise BadInput("updates of several models cannot be written to one folder: write each round by itself.")
+    for name in WITHHELD:
+        if getattr(release, name) is not None:
+            raise BadInput(f"{name} are not part of a release, but of who knows more: write it without them.")
     about: dict[str, Any] = {
         "format": FORMAT,
         "kind": KIND,
@@ -55,6 +62,10 @@ def write_updates(
         "updates": len(release.updates),
         "sizes": None if release.sizes is None else list(release.sizes),
         "reproducible": release.reproducible,
+        "buffered": release.buffers is not None,
+        "rounds": None if release.round_of is None else release.round_of.tolist(),
+        "unknown": list(release.scheme.work.unknown),
+        "built": "by its name" if release.models[0].name in MODELS else "by its owner",
         **({"seed": release.seed} if release.reproducible else {}),
     }
     with new_folder(folder) as partial_folder:
@@ -110,19 +121,25 @@ def holds_updates(folder: Path) -> bool:
     return isinstance(about, dict) and about.get("kind") == KIND
 
 
-def read_updates(folder: Path) -> UpdateRelease:
-    """Read updates, after checking all of them."""
+def read_updates(folder: Path, build: Callable[[], nn.Module] | None = None) -> UpdateRelease:
+    """Read updates, after checking all of them; `build` makes the model, where that is none of MODELS."""
     about = checked_description(_description(folder), folder)
     scheme = scheme_of(about["scheme"], UpdateEncoder)  # type: ignore[type-abstract] # which is built by its name
     channels, height, width = about["shape"]
-    make = partial(build, about["model"], (channels, height, width), about["classes"])
+    if build is None and about.get("built") == "by its owner":
+        raise BadInput(
+            f"{folder} holds updates of a model of its owner, {about['model']}: give the function that builds it, from"
+            " Python."
+        )
+    named = partial(build_named, about["model"], (channels, height, width), about["classes"])
+    make = named if build is None else build
     state, _ = read_state(folder / "model.safetensors", MODEL)
-    with torch.device("meta"):
+    with nullcontext() if build is not None else torch.device("meta"):  # where ours take no memory
         planned = make()
     check_update(state, planned.state_dict(), folder / "model.safetensors")
     trained = {name: each for name, each in planned.named_parameters() if each.requires_grad}
     model = SharedModel(about["model"], make, as_float32(state, planned.state_dict(), folder / "model.safetensors"))
-    updates, buffers = [], []
+    updates, buffers, buffered = [], [], about.get("buffered", scheme.sends == "weights")
     for number in range(about["updates"]):
         path = folder / update_name(number)
         tensors, _ = read_state(path, "update")
@@ -130,19 +147,19 @@ def read_updates(folder: Path) -> UpdateRelease:
         for name, tensor in tensors.items():
             parts.setdefault(name.partition(".")[0], {})[name.partition(".")[2]] = tensor
         check_update(parts["update"], trained, path)
-        if scheme.sends == "weights":
-            check_update(parts["buffer"], dict(planned.named_buffers()), path)
+        check_update(parts["buffer"], dict(planned.named_buffers()) if buffered else {}, path)
         updates.append(as_float32(parts["update"], trained, path))
         buffers.append(parts["buffer"])
     return UpdateRelease(
         tuple(updates),
         (model,),
-        replace(scheme, start=model),  # type: ignore[type-var]
+        replace(scheme, start=model, unknown=tuple(about.get("unknown", ()))),  # type: ignore[call-arg,type-var]
         (channels, height, width),
         about["classes"],
         constants(about["normalisation"], channels),
         None if about["sizes"] is None else tuple(about["sizes"]),
-        tuple(buffers) if scheme.sends == "weights" else None,
+        tuple(buffers) if buffered else None,
+        None if about.get("rounds") is None else torch.tensor(about["rounds"]),
         seed=about.get("seed"),
     )
 

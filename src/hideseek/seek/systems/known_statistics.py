@@ -20,7 +20,7 @@ def offered(release: UpdateRelease) -> Knowledge:
     """
     if release.scheme.mode != "train":
         return "none"
-    if release.buffers is not None:
+    if release.buffers is not None and "steps" not in release.scheme.work.unknown:
         return "running"
     return "own" if release.own is not None and release.own.shape == release.shape else "none"
 
@@ -43,7 +43,7 @@ def known_statistics(
     some, found = next(network.parameters()), {}
     if how == "exact" and release.statistics is not None:
         found = release.statistics[number]
-    elif how == "running" and release.buffers is not None and release.scheme.mode == "train":
+    elif how == "running" and offered(release) == "running" and release.buffers is not None:
         before, after = release.model(number).state, release.buffers[number]
         found = derived(network, before, after, step_sizes(release, size), release.shape)
     elif how == "own" and release.own is not None:
@@ -56,7 +56,7 @@ def known_statistics(
 
 def step_sizes(release: UpdateRelease, size: int) -> list[int]:
     """Give the images of every local step, in order; the last of an epoch may have fewer."""
-    work = release.scheme.work
+    work = release.scheme.work.for_images(size)
     return [min(work.batch, size - first) for first in range(0, size, work.batch)] * work.epochs
 
 

@@ -1,4 +1,4 @@
-"""Sizes of batches from ranks, and labels where the last layer has no bias, from the sizes of its gradient."""
+"""Labels where the last layer has no bias, from the sizes of its gradient."""
 
 from collections.abc import Mapping
 
@@ -41,17 +41,3 @@ def last_errors(network: nn.Module, update: Mapping[str, Tensor], classes: int) 
     if weight is not None and len(weight) == classes:
         return weight.detach().cpu().float().sum(1)
     return torch.zeros(classes)
-
-
-def estimated_size(network: nn.Module, update: Mapping[str, Tensor], classes: int, most: int = 16) -> int:
-    """Estimate how many images a gradient is of: the numerical rank of a dense layer's gradient, δᵀ h, and 1 at least.
-
-    The rank of a layer is at most the batch, and less where a layer is narrow; the largest of all layers counts.
-    """
-    ranks = [1]
-    for name, each in network.named_modules():
-        tensor = update.get(f"{name}.weight")
-        if isinstance(each, nn.Linear) and tensor is not None:
-            values = torch.linalg.svdvals(tensor.double())
-            ranks.append(int((values > 1e-5 * values[0].clamp_min(1e-300)).sum()))
-    return min(max(ranks), most)

@@ -9,9 +9,10 @@ from hideseek.chance import Randomness
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.run import check
+from hideseek.seek.updates.finite import not_finite
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
-from hideseek.seek.updates.inverted_rows import exact_layer, inverted_rows, without_values
+from hideseek.seek.updates.inverted_rows import InvertedRows, inverted_rows, matched_rows, rows_by_layer, without_values
 from hideseek.seek.updates.joint_images import JointImages
 from hideseek.seek.work import largest
 
@@ -46,7 +47,10 @@ class DecodeUpdates(Attack[UpdateRelease]):
     def seek(self, release: UpdateRelease, chance: Randomness) -> Evidence:
         """Invert, and attack the rows."""
         check(self, release)
-        found = inverted_rows(release, self.first, self.matching, chance)
+        return self._attacked(release, inverted_rows(release, self.first, self.matching, chance), chance)
+
+    def _attacked(self, release: UpdateRelease, found: InvertedRows, chance: Randomness) -> Evidence:
+        """Attack rows."""
         attack = self._rows(release)
         assert attack is not None  # noqa: S101 (`refuses`)
         evidence = attack.seek(found.release(release), chance)
@@ -54,8 +58,10 @@ class DecodeUpdates(Attack[UpdateRelease]):
         return Evidence(claims, {**found.remarks, **evidence.remarks})
 
     def refuses(self, release: UpdateRelease) -> Refusal | None:
-        """Refuse images that were not mixed, and what the attack on rows refuses."""
+        """Refuse images that were not mixed, what is no number, and what the attack on rows refuses."""
         attack = self._rows(release)
+        if attack is not None and (reason := not_finite(release)) is not None:
+            return reason
         return Refusal(Reason.NOT_ENCODED) if attack is None else attack.refuses(without_values(release))
 
     def work(self, task: Task) -> float:
@@ -102,8 +108,10 @@ class DecodeKnown(DecodeUpdates):
         encoding, work = release.scheme.encoding, release.scheme.work
         single = release.sizes is not None and max(release.sizes) == 1  # rows that layers may tell one after the other
         together = encoding is not None and not encoding.masked and work.one_gradient and not single
-        if self.joint is None or not together or exact_layer(release) is not None:
-            return super().seek(release, chance)
+        if (rows := rows_by_layer(release, self.first, chance)) is not None:
+            return self._attacked(release, rows, chance)
+        if self.joint is None or not together:
+            return self._attacked(release, matched_rows(release, self.matching, chance), chance)
         assert release.sources is not None  # noqa: S101 (`needs`)
         count = 1 + max(int(each.max()) for each in release.sources)
         images = self.joint.images(release, count, chance)

@@ -21,6 +21,7 @@ from hideseek.train.first_dense import FirstDense, first_dense
 PRUNING = "gradient-pruning"
 EXACT = (PRUNING,)  # defences that leave numbers as they were
 FILLS, FILLED = 30, 1e-4  # steps of filling in what was pruned, and the error from which on it has failed
+TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # sizes of a pruned batch that nobody told
 NEURONS = 1000  # of a first layer, where work is planned
 GUESSES = 80  # of a round of the search, and steps of each
 STEPS = 60
@@ -82,10 +83,13 @@ class FirstLayer(Attack[UpdateRelease]):
         if not any(defence.mechanism == PRUNING for defence in release.scheme.defences):
             found = layer_images(matrix, weights, self.rounds, chance, own, moved=moved)
         else:
-            size = release.scheme.work.images if release.sizes is None else release.sizes[number]
             known = matrix != 0
-            whole, error = completed(matrix, known, min(size, len(matrix) - 1), FILLS)
-            if error > FILLED:
+            told = TRIED if release.sizes is None else (release.sizes[number],)
+            for size in told:  # the smallest rank that what is left fits
+                whole, error = completed(matrix, known, min(size, len(matrix) - 1), FILLS)
+                if error <= FILLED:
+                    break
+            else:
                 return LayerImages(matrix[:0], torch.zeros(0, dtype=torch.bool), 0)
             found = layer_images(whole, weights, self.rounds, chance, own, moved=moved, filled=True)
             if bool((known.sum(0) < size).any()):  # pixels that no entry tells

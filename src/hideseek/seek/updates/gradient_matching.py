@@ -19,6 +19,7 @@ from hideseek.seek.systems.known_statistics import Knowledge
 from hideseek.seek.systems.matching_loop import LATER_DECAYS, Adam, Lbfgs
 from hideseek.seek.systems.matching_prior import Prior
 from hideseek.seek.systems.own_images import FEWEST, OwnImages
+from hideseek.seek.updates.finite import not_finite
 from hideseek.seek.updates.matched_update import Matcher, Shared
 from hideseek.seek.updates.update_comparison import Compares
 from hideseek.seek.work import CALL, TOUCH, attacked, largest
@@ -136,7 +137,7 @@ class GradientMatching(Attack[UpdateRelease]):
             about += [number] * len(found.images)
             distances.append(found.distance)
         if release.sizes is None:
-            remarks["sizes of batches"] = "estimated by the rank of dense layers' gradients"
+            remarks["batch sizes"] = shared.heads.said(count)
         remarks["mean distance of gradients"] = f"{sum(distances) / len(distances):.3g}"
         return Evidence((Reconstruction(torch.cat(images), torch.tensor(about), "batches"),), remarks)
 
@@ -144,10 +145,8 @@ class GradientMatching(Attack[UpdateRelease]):
         """Refuse weights after steps of the length 0, which tell nothing, and updates of zeros, or of no numbers."""
         if release.scheme.sends == "weights" and release.scheme.work.rate <= 0:
             return Refusal(Reason.NO_LEARNING_RATE)
-        for number, update in enumerate(release.updates):
-            for name, tensor in update.items():
-                if not bool(tensor.isfinite().all()):
-                    return Refusal(Reason.NOT_FINITE, {"number": number, "name": name})
+        if (reason := not_finite(release)) is not None:
+            return reason
         if self.own is not None and release.own is not None:
             if release.own.shape != release.shape or release.own.normalisation != release.normalisation:
                 given, wanted = describe_shape(release.own.shape), describe_shape(release.shape)

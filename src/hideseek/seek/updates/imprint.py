@@ -11,6 +11,7 @@ from hideseek.models.imprint_bins import bin_contents, imprint_order, of_bytes
 from hideseek.progress import track
 from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, Refused, Task
 from hideseek.records.update_release import UpdateRelease
+from hideseek.seek.updates.finite import not_finite
 from hideseek.seek.work import TOUCH
 from hideseek.train.first_dense import FirstDense, first_dense
 
@@ -45,7 +46,7 @@ class Imprint(Attack[UpdateRelease]):
             if not isinstance(layer, FirstDense) or order is None:
                 continue
             matrix = layer.matrix(update)
-            if not bool(matrix.isfinite().all()) or not bool(matrix.any()):
+            if not bool(matrix.any()):
                 continue
             inputs, fits = bin_contents(matrix, weights, order)
             size = None if release.sizes is None else release.sizes[number]
@@ -68,12 +69,12 @@ class Imprint(Attack[UpdateRelease]):
         return Evidence((Reconstruction(torch.cat(images), torch.tensor(about), "batches", torch.cat(sure)),), remarks)
 
     def refuses(self, release: UpdateRelease) -> Refusal | None:
-        """Refuse models without an imprint."""
+        """Refuse models without an imprint, and updates that hold what is no number."""
         layer = first_dense(release.models[0], release.shape, release.scheme.mode)
         if isinstance(layer, str):
             return Refusal(Reason.NO_IMPRINT)
         honest = imprint_order(layer.matrix(release.models[0].state)) is None
-        return Refusal(Reason.NO_IMPRINT) if honest else None
+        return Refusal(Reason.NO_IMPRINT) if honest else not_finite(release)
 
     def work(self, task: Task) -> float:
         """Count passes over the layer."""

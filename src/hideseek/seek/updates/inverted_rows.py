@@ -15,11 +15,14 @@ from hideseek.records.claims import Reconstruction
 from hideseek.records.mixing_encoder import MixingEncoder
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.systems.row_labels import row_labels, same_order
+from hideseek.seek.updates.first_layer import EXACT as EXACT_DEFENCES
 from hideseek.seek.updates.first_layer import FirstLayer
 from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.seek.updates.matched_update import Matcher, Shared
 from hideseek.train.first_dense import FirstDense, first_dense
 
+CERTIFIED = 0.5  # of rows that a layer must certify, where steps or pruning leave less than a gradient
+DOUBTED = 0.1  # the precision of rows that are not, beside those that are
 EXACT = 1e-6  # a distance of gradients below which rows are right
 
 
@@ -57,9 +60,9 @@ class InvertedRows:
 
 
 def exact_layer(release: UpdateRelease) -> FirstDense | None:
-    """Give the first dense layer, where pixels reach it, one gradient was taken, and nothing was changed in it."""
+    """Give the first dense layer, where pixels reach it, and no number that was sent was changed."""
     scheme = release.scheme
-    if not scheme.work.one_gradient or scheme.defences:
+    if any(defence.mechanism not in EXACT_DEFENCES for defence in scheme.defences):
         return None
     found = first_dense(release.models[0], release.shape, scheme.mode)
     return None if isinstance(found, str) else found
@@ -77,8 +80,13 @@ def inverted_rows(
     release: UpdateRelease, first: FirstLayer, matching: GradientMatching, chance: Randomness
 ) -> InvertedRows:
     """Invert every update: exactly by its first layer, where that is dense, and by gradient matching elsewhere."""
-    if exact_layer(release) is not None:
-        return _by_layer(release, first, chance)
+    if (exact := rows_by_layer(release, first, chance)) is not None:
+        return exact
+    return matched_rows(release, matching, chance)
+
+
+def matched_rows(release: UpdateRelease, matching: GradientMatching, chance: Randomness) -> InvertedRows:
+    """Invert every update by gradient matching."""
     known = release.labels is not None
     attack = replace(matching, labels="known" if known else matching.labels)
     shared, numbers = Shared(release), track(range(len(release.updates)), "updates")
@@ -93,26 +101,37 @@ def inverted_rows(
     )
 
 
-def _by_layer(release: UpdateRelease, first: FirstLayer, chance: Randomness) -> InvertedRows:
-    """Solve the first layer, and tell each row's label."""
+def rows_by_layer(release: UpdateRelease, first: FirstLayer, chance: Randomness) -> InvertedRows | None:
+    """Solve the first layer, and tell each row's label; None where it is not dense, or too much of it was pruned.
+
+    An input is the same in all local steps. The labels of several steps are told as if the model had not moved.
+    """
+    layer, scheme = exact_layer(release), release.scheme
+    if layer is None:
+        return None
     evidence = first.seek(release, chance)
     (claim,) = (each for each in evidence.claims if isinstance(each, Reconstruction))
-    layer = exact_layer(release)
-    assert layer is not None and claim.sure is not None  # noqa: S101, PT018 (the caller has asked)
-    images, labels = [], []
+    assert claim.sure is not None  # noqa: S101 (the layer tells)
+    whole = scheme.work.one_gradient and not scheme.defences
+    if not whole and float(claim.sure.double().mean()) < CERTIFIED:
+        return None
+    images, labels, sure = [], [], []
     bounds = [0, *claim.about.bincount(minlength=len(release.updates)).cumsum(0).tolist()]
     for number, (start, end) in enumerate(track(list(pairwise(bounds)), "labels of rows")):
-        some = claim.images[start:end]
+        some, certain = claim.images[start:end], claim.sure[start:end]
         if not len(some):
             continue
-        model, scheme = release.model(number), release.scheme
-        scale = scheme.work.rate if scheme.sends == "weights" else 1.0
-        network = model.network().train(scheme.mode == "train")
-        found = row_labels(network, layer, layer.matrix(release.updates[number]) / scale, some)
+        work, matrix = scheme.work, layer.matrix(release.updates[number])
+        scale = work.rate * work.epochs * -(-len(some) // work.batch) if scheme.sends == "weights" else 1.0
+        network = release.model(number).network().train(scheme.mode == "train")
+        found = row_labels(network, layer, matrix / scale, some, matrix != 0 if scheme.defences else None)
         given: Tensor | None = None if release.labels is None else release.labels[number]
         if given is not None and len(given) == len(some):
-            some, found = some[same_order(found, given)], given
+            order = same_order(found, given)
+            some, certain, found = some[order], certain[order], given
         images.append(some)
+        sure.append(certain)
         labels.append(found)
     rows = Samples(torch.cat(images), torch.cat(labels), normalisation=release.normalisation)
-    return InvertedRows(rows, {"rows by": f"the layer {layer.name}", "certified rows": int(claim.sure.sum())})
+    remarks = {"rows by": f"the layer {layer.name}", "certified rows": int(claim.sure.sum())}
+    return InvertedRows(rows, remarks, None if whole else torch.where(torch.cat(sure), 1.0, DOUBTED))

@@ -1,7 +1,7 @@
 """Which labels the images of an update have, from the gradient of the last layer."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -41,7 +41,9 @@ class LabelsFromGradient(Attack[UpdateRelease]):
             raise Refused(Refusal(Reason.EMPTY_UPDATES, {"layer": str(head)}))
         hard = release.scheme.encoding is None
         shares = torch.stack([each.counts() / each.rows if hard else each.mean for _, each in found])
-        remarks = {"head": head, "exact": sum(each.exact for _, each in found)}
+        remarks: dict[str, Any] = {"head": head, "exact": sum(each.exact for _, each in found)}
+        if release.sizes is None:
+            remarks["batch sizes"] = reader.said(len(release.updates))
         return Evidence((Labels(torch.tensor([number for number, _ in found]), shares.float()),), remarks)
 
     def refuses(self, release: UpdateRelease) -> Refusal | None:

@@ -14,9 +14,11 @@ from hideseek.records import Attack, Evidence, Reason, Reconstruction, Refusal, 
 from hideseek.records.samples import describe_shape
 from hideseek.records.shared_model import State
 from hideseek.records.update_release import UpdateRelease
+from hideseek.seek.systems.head_labels import largest_size
 from hideseek.seek.systems.image_starts import pixel_limits
 from hideseek.seek.systems.kernel_ridge import RIDGES, WIDTHS, fit_best
 from hideseek.seek.systems.own_updates import labelled, own_updates
+from hideseek.seek.updates.finite import not_finite
 from hideseek.seek.work import DOUBLE, TOUCH, attacked, largest
 
 FEWEST = 50  # own images that anything is learned from
@@ -71,11 +73,14 @@ class LearnedInversion(Attack[UpdateRelease]):
         return Evidence((Reconstruction(images, torch.arange(count), "batches"),), remarks)
 
     def refuses(self, release: UpdateRelease) -> Refusal | None:
-        """Refuse updates of several images or of encodings, and own images that are too few or of another kind."""
+        """Refuse what is no number, updates of several images or of encodings, and own images that do not serve."""
+        if (reason := not_finite(release)) is not None:
+            return reason
         if release.scheme.encoding is not None:
             return Refusal(Reason.ENCODED_IMAGES)
-        together = release.scheme.work.images if release.sizes is None else max(release.sizes)
-        if together > 1:
+        if release.scheme.scaled:
+            return unknown_work(release)
+        if (together := largest_size(release)) > 1:
             return Refusal(Reason.SEVERAL_IMAGES, {"given": together})
         return without_own_images(release, FEWEST)
 
@@ -132,6 +137,11 @@ def features_of(updates: Iterator[State]) -> tuple[Features, Float[Tensor, "n fe
     else:
         features = Features(sizes, None, None)
     return features, torch.stack([features(each) for each in chain(first, updates)])
+
+
+def unknown_work(release: UpdateRelease) -> Refusal:
+    """Refuse updates whose like cannot be made, since it is not known how."""
+    return Refusal(Reason.UNKNOWN_WORK, {"parts": " and the ".join(release.scheme.work.unknown)})
 
 
 def without_own_images(release: UpdateRelease, fewest: int) -> Refusal | None:

@@ -21,7 +21,7 @@ from hideseek.seek.systems.matching_loop import Found, Lbfgs, Optimiser, Sought
 from hideseek.seek.systems.matching_objective import Objective
 from hideseek.seek.systems.own_images import FEWEST, ImageBasis
 from hideseek.seek.systems.sharpened import sharpened
-from hideseek.seek.systems.update_labels import counted_labels, estimated_size
+from hideseek.seek.systems.update_labels import counted_labels
 from hideseek.seek.systems.update_views import OneGradient, SimulatedSteps, SurrogateGradient, UpdateView
 from hideseek.seek.updates.solved_update import SolvedUpdate
 from hideseek.seek.updates.update_comparison import comparison_with
@@ -53,7 +53,7 @@ class Matcher:
         scheme = release.scheme
         self.network = release.model(number).network().to(device()).train(scheme.mode == "train")
         self.masked = scheme.encoding is not None and scheme.encoding.masked
-        self.size = self._size()
+        self.size = self.shared.heads.size(number).count
         update = release.updates[number]
         self.gradient = {  # one step of the client is a gradient but for its rate
             name: tensor / scheme.work.rate if scheme.sends == "weights" and scheme.work.one_gradient else tensor
@@ -143,14 +143,6 @@ class Matcher:
         found = attack.optimiser.descend(objective, sought)
         return found if limits is None else replace(found, images=found.images.clamp(*limits))
 
-    def _size(self) -> int:
-        release = self.release
-        if release.sizes is not None:
-            return release.sizes[self.number]
-        if not release.scheme.work.one_gradient:
-            return release.scheme.work.images
-        return estimated_size(self.network, release.updates[self.number], release.classes)
-
     def _labels(self) -> Tensor:
         if self.attack.labels == "known" and self.release.labels is not None:
             return self.release.labels[self.number]
@@ -162,12 +154,14 @@ class Matcher:
     def _views(self) -> list[UpdateView]:
         """Give the ways to compute the update again that are tried."""
         parameters, scheme = parameters_of(self.network), self.release.scheme
-        work, local = scheme.work, self.attack.local
+        work, local = scheme.work.for_images(self.size), self.attack.local
         if scheme.sends == "gradient" or work.one_gradient or local == "one gradient":
             return [OneGradient(self.network, parameters)]
         update = {name: self.gradient[name].to(each) for name, each in parameters.items()}
         surrogate = SurrogateGradient.between(self.network, parameters, update)
         simulated = SimulatedSteps(self.network, parameters, work)
+        if scheme.scaled:  # steps of an unknown length, or number, cannot be taken again
+            return [surrogate] if local == "surrogate" else [OneGradient(self.network, parameters), surrogate]
         if local != "chosen":
             return [surrogate if local == "surrogate" else simulated]
         if work.epochs * -(-self.size // work.batch) > self.attack.simulate:
@@ -185,7 +179,7 @@ class Matcher:
     def _solved(self) -> SolvedUpdate | None:
         """Ask what equations tell; linear systems are exact, or they run on and end in nothing."""
         scheme, release = self.release.scheme, self.release
-        if not self.attack.peel or not scheme.work.one_gradient or scheme.defences:
+        if not self.attack.peel or not scheme.work.one_gradient or scheme.defences or scheme.scaled:
             return None
         labels, limits = self._labels().to(device()), pixel_limits(release.normalisation, release.shape)
         return SolvedUpdate(self.network, self.gradient, labels, release.shape, limits, self.attack.peel)

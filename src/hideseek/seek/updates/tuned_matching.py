@@ -13,10 +13,11 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.records import Attack, Evidence, Reason, Refusal, Samples, Task
 from hideseek.records.update_release import UpdateRelease
+from hideseek.seek.systems.head_labels import largest_size
 from hideseek.seek.systems.matching_loop import Adam
 from hideseek.seek.systems.own_updates import labelled
 from hideseek.seek.updates.gradient_matching import GradientMatching
-from hideseek.seek.updates.learned_inversion import without_own_images
+from hideseek.seek.updates.learned_inversion import unknown_work, without_own_images
 from hideseek.seek.updates.tuned_settings import kept_settings
 from hideseek.seek.work import attacked, largest
 from hideseek.train.batch_statistics import batch_norms, batch_statistics
@@ -58,7 +59,7 @@ class TunedMatching(Attack[UpdateRelease]):
         """Search, or take what was found before, and attack."""
         searching, attacking = chance.spawn(2)
         network = release.models[0].build()
-        usual = self.attack.for_batch(network, release.scheme.mode, release.scheme.work.images)
+        usual = self.attack.for_batch(network, release.scheme.mode, largest_size(release))
         if usual.statistics == "offered" and not batch_norms(network):
             usual = replace(usual, statistics="none")
         search = usual, self.trials, self.batches
@@ -74,7 +75,10 @@ class TunedMatching(Attack[UpdateRelease]):
             return Refusal(Reason.NO_OPTUNA)
         if release.scheme.encoding is not None:
             return Refusal(Reason.ENCODED_IMAGES)
-        fewest = 2 * self.batches * release.scheme.work.images
+        work = release.scheme.work
+        if release.scheme.scaled or ("images" in work.unknown and not work.one_gradient):
+            return unknown_work(release)
+        fewest = 2 * self.batches * largest_size(release)
         return without_own_images(release, fewest) or self.attack.refuses(release)
 
     def work(self, task: Task) -> float:
@@ -138,7 +142,7 @@ def own_release(release: UpdateRelease, batches: int, chance: Randomness) -> tup
     """Share the last of own images, in batches as large as the release's; the others stay the attacker's."""
     assert release.own is not None  # noqa: S101 (`needs`)
     own, model = labelled(release.own, release.classes, chance), release.model(0)
-    size = release.scheme.work.images if release.sizes is None else max(release.sizes)
+    size = largest_size(release)
     first = len(own) - batches * size
     rows: list[Samples] = [own.take(slice(at, at + size)) for at in range(first, len(own), size)]
     sent = [release.scheme.update(model, each, chance) for each in rows]

@@ -21,6 +21,8 @@ def comparison_with(
     With what its defences allow (`Defence.before`), with the entries that pruning left alone (Huang et al. 2021), or
     with the update as if it were undefended.
     """
+    if scheme.scaled:
+        distance = Cosine(distance.balance)
     if compares == "as-sent":
         return distance.to(sent)
     if compares == "surviving":
