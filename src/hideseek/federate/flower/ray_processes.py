@@ -22,7 +22,7 @@ from hideseek.files.leftovers import ours
 SHORT = Path("/tmp")  # noqa: S108 (Ray's sockets lie in it, and their paths must be short)
 PREFIX = "hideseek-ray-"
 PATIENCE = 1.0  # seconds for processes to end by themselves: parties wrote down all there is before they answered
-TRIES = 4  # to start Ray
+TRIES = 8  # to start Ray, which gives up after 30 seconds
 KILLED = 30.0  # seconds until those are gone that were killed
 
 
