@@ -18,7 +18,7 @@ from hideseek.federate.encodings import run_encodings
 from hideseek.federate.gradients import run_gradients
 from hideseek.federate.messages import DESCRIBE, UPDATE, Message
 from hideseek.federate.server import Server, read_metrics, read_refused
-from hideseek.hide import InstaHide, RecipeEncoder
+from hideseek.hide import InstaHide
 from hideseek.hide.updates import ShareUpdates
 from leak_search import Secrets, pieces_of
 from local_parties import SIDE, LocalParties, agreement, faces, parties, server
@@ -53,9 +53,11 @@ def address(tmp_path: Path) -> str:
 
 def agreed_on(address: str, protocol: str) -> Agreement:
     loaded = normalise(load(address, size=SIDE, channels=1, labelled=False), faces().normalisation)
-    updates = ShareUpdates("lenet", 8, 2, 1, 0.05, "weights", "eval", encoding=MIXED)
-    scheme: ShareUpdates | RecipeEncoder = updates if protocol == "gradients" else MIXED
-    return agreement(scheme, public=PublicSet(address, images_digest(loaded)))
+    public = PublicSet(address, images_digest(loaded))
+    if protocol == "encodings":
+        return replace(agreement(InstaHide(k=4)), scheme=MIXED, public=public)
+    updates = ShareUpdates("lenet", 8, 2, 1, 0.05, "weights", "eval")
+    return replace(agreement(updates), scheme=replace(updates, encoding=MIXED), public=public)
 
 
 @pytest.mark.parametrize("protocol", ["gradients", "encodings"])
@@ -65,7 +67,7 @@ def test_public_images_are_mixed_in_and_never_sent(tmp_path: Path, address: str,
     RUNS[protocol](server(tmp_path, agreed_on(address, protocol), who))
     assert read_refused(tmp_path / "out") == []
     assert len(next(each["parties"] for each in read_metrics(tmp_path / "out") if "parties" in each)) == 2
-    images = load(address).images.numpy()
+    images = load(address, labelled=False).images.numpy()
     shown = Secrets({f"image {place}": pieces_of(image.tobytes()) for place, image in enumerate(images)})
     both = who.asked + who.answered
     wire = b"".join(tensor.contiguous().numpy().tobytes() for _, each in both for _, _, tensor in each.named_tensors())

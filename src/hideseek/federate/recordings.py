@@ -61,7 +61,7 @@ def recordings(folder: Path) -> list[Recording]:
         parties.setdefault(_party(release), []).append(release)
     if not parties:
         raise BadInput(f"nothing was recorded in {folder}: federate with --record.")
-    made = [_recording(folder, *each) for each in parties.items()]
+    made = [_recording(folder, *each) for each in sorted(parties.items())]
     if not any(each.secrets for each in made):
         return made
     return [kept for each in made if (kept := _with_truth(each)) is not None]
