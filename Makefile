@@ -6,7 +6,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export GOMP_SPINCOUNT ?= 10000
 
-.PHONY: setup browser demo test lint examples bench clean
+.PHONY: setup browser demo test long lint examples bench clean
 
 setup: $(VENV)/ready
 
@@ -29,6 +29,9 @@ browser:
 test: lint
 	$(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory examples
+
+long: setup
+	HIDESEEK_LONG_TESTS=1 $(BIN)/python -m pytest tests/federate/test_faults_of_processes.py tests/audit/test_audit.py
 
 lint: setup
 	$(BIN)/ruff check

@@ -1,5 +1,6 @@
 """Federations of real processes for tests: written by the command line, with an app that misbehaves among them."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -68,6 +69,37 @@ def main(grid, context):
             got.append(said | {"tensors": sorted(answer.tensors), "words": repr(answer.words)})
     Path(settings.out, "got.json").write_text(json.dumps(got))
 """
+
+
+WIRE = "HIDESEEK_TEST_WIRE"
+RECORDING = f'''
+"""Keeps every byte that a node sends: method, address, headers and content of its requests, before encryption."""
+import os, sys
+
+if sys.orig_argv[2:5] == ["hideseek", "federate", "node"] and "{WIRE}" in os.environ:
+    import httpx
+
+    path = os.path.join(os.environ["{WIRE}"], os.path.basename(sys.orig_argv[5]) + ".wire")
+    send = httpx.Client.send
+
+    def kept(self, request, **named):
+        with open(path, "ab") as file:
+            file.write(f"{{request.method}} {{request.url}}\\n".encode())
+            for name, value in request.headers.raw:
+                file.write(name + b": " + value + b"\\n")
+            file.write(b"\\n" + request.read() + b"\\n")
+        return send(self, request, **named)
+
+    httpx.Client.send = kept
+'''
+
+
+def wire_kept(folder: Path) -> dict[str, str]:
+    """Give variables with which nodes keep what they send in a folder, each in a file of its own."""
+    (folder / "site").mkdir(parents=True)
+    (folder / "site" / "sitecustomize.py").write_text(RECORDING)
+    paths = [str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {WIRE: str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def written(folder: Path, *more: str) -> Path:

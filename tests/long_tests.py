@@ -1,6 +1,6 @@
 """Tests that take minutes, and repeat in the whole what others test in parts: run by hand, before a release.
 
-HIDESEEK_LONG_TESTS=1 python -m pytest
+`make long` (CONTRIBUTING.md), or HIDESEEK_LONG_TESTS=1 python -m pytest
 """
 
 import os

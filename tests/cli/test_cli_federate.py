@@ -29,6 +29,7 @@ def not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("--scheme nonsense", "nonsense", 1),
         ("--strategy nonsense", "there is no strategy", 1),
+        ("--strategy fedprox", "fedprox without --proximal is fedavg", 1),
         ("--parties 200", "160 images cannot be dealt to 200 parties", 1),
         ("--parties 0", "--parties must be 1 or more", 1),
         ("--least 9", "--least is 9, and there are 4 parties", 1),

@@ -39,6 +39,13 @@ def test_an_average_of_gradients_is_a_gradient_of_all_images(tmp_path: Path) -> 
         torch.testing.assert_close(after[name], tensor.detach() - 0.5 * found[name], rtol=1e-4, atol=1e-6)
 
 
+def test_fedprox_without_its_term_is_refused(tmp_path: Path) -> None:
+    plain = agreement(ShareUpdates("tanh-dense", 8, 1, 1, 0.1))
+    with pytest.raises(BadInput, match="fedprox without a proximal term is fedavg"):
+        server(tmp_path, plain, parties(tmp_path, 2), strategy="fedprox")
+    server(tmp_path, replace(plain, proximal=0.1), parties(tmp_path, 2), strategy="fedprox")
+
+
 def test_fedprox_pulls_back_to_the_model_that_was_sent() -> None:
     """On a linear model, two steps against a few lines of NumPy."""
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False))

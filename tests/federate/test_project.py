@@ -50,6 +50,7 @@ def test_the_policy_of_a_node_allows_this_app_and_what_was_planned(folder: Path)
         policy = Policy.read(node / "policy.toml")
         assert policy.apps == (app_digest(folder / "app"),)
         assert policy.schemes == ("gradient-pruning:p=0.9",)
+        assert policy.cohort == 10  # of the 16 images of an update
         assert policy.rounds == 4 + 3  # a round that was interrupted is asked for again
         assert settings.part is not None
         assert (settings.part.number, settings.part.of) == (place, 2)
@@ -57,6 +58,29 @@ def test_the_policy_of_a_node_allows_this_app_and_what_was_planned(folder: Path)
             assert stat.S_IMODE((node / name).stat().st_mode) == 0o600
     for name in ("ca.key", "server.key"):
         assert stat.S_IMODE((folder / "server" / name).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("more", "cohort", "said"),
+    [
+        (("--batch", "8", "--local-steps", "2"), 10, "of fewer than 10 images."),
+        (("--batch", "6", "--local-steps", "1"), 6, "of fewer than 6 images (fewer than 10 are planned:"),
+        (("--protocol", "encodings", "--scheme", "instahide-inside:k=4"), 10, "of fewer than 10 images."),
+        (("--protocol", "encodings", "--scheme", "instahide-inside:k=4", "--nodes", "20"), 8, "fewer than 8 images ("),
+    ],
+)
+def test_the_cohort_is_10_or_all_that_is_planned_which_is_said(
+    tmp_path: Path, more: tuple[str, ...], cohort: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "trial", *more)
+    assert said in capsys.readouterr().out
+    assert {Policy.read(node / "policy.toml").cohort for node in Trial.of(folder).nodes} == {cohort}
+
+
+def test_attacks_on_encodings_are_not_run_unasked_and_the_policy_says_why(tmp_path: Path) -> None:
+    folder = written(tmp_path / "trial", "--protocol", "encodings", "--scheme", "instahide-inside:k=4")
+    assert Policy.read(folder / "node-1" / "policy.toml").inspect == ()
+    assert "far longer than to send them" in (folder / "node-1" / "policy.toml").read_text()
 
 
 def test_the_servers_certificate_holds_for_its_names(folder: Path) -> None:

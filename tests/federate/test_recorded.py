@@ -21,6 +21,7 @@ from hideseek.federate.messages import UPDATE
 from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
 from hideseek.federate.recordings import joined_encodings, joined_updates, recordings
 from hideseek.hide import InstaHide
+from hideseek.hide.files.release_files import release_digest
 from hideseek.hide.updates import ShareUpdates
 from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, run
@@ -91,6 +92,24 @@ def test_a_server_has_what_parties_sent_and_no_truth(tmp_path: Path) -> None:
     assert [len(each.folders) for each in found] == [2, 2]
     assert not any(each.judged for each in found)
     assert all(each.of_updates for each in found)
+
+
+def test_a_server_has_the_encodings_of_every_party_of_all_rounds_by_itself(tmp_path: Path) -> None:
+    who = recording(tmp_path, InstaHide(k=4), again=True, rounds=2)
+    found = recordings(tmp_path / "out")
+    assert [each.name for each in found] == ["party-0", "party-1"]
+    assert not any(each.judged or each.of_updates for each in found)
+    for place, each in enumerate(found):
+        (own,) = recordings(who.settings[place].folder)
+        assert {release_digest(folder) for folder in each.folders} == {release_digest(folder) for folder in own.folders}
+        assert len(each.folders) == 2
+
+
+def test_encodings_of_a_round_that_was_not_closed_are_a_partys_each(tmp_path: Path) -> None:
+    recording(tmp_path, InstaHide(k=4))
+    (tmp_path / "out" / "pool" / "00000" / "closed.json").unlink()
+    found = recordings(tmp_path / "out")
+    assert [len(each.folders) for each in found] == [1, 1]
 
 
 def test_nothing_recorded(tmp_path: Path) -> None:

@@ -19,16 +19,21 @@ if find_spec("ray") is None:  # which must not be loaded before it is started
 from hideseek.federate.flower.ray_processes import PREFIX, SHORT, own_temporary_folder
 from hideseek.federate.flower.simulation import Simulated, simulate
 
+OF_RAY = 20  # descriptors that Ray's library keeps until its process ends: event queues, two sockets, three deleted logs
+
 
 def test_a_simulation_leaves_nothing_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     agreement, _ = Plan("faces", model="tanh-dense", parties=3, rounds=1, size=12).agreement()
     own, told, variables = psutil.Process(), list[str](), dict(os.environ)
     before = {each.pid for each in own.children(recursive=True)}, signal.getsignal(signal.SIGTERM)
+    files, descriptors = {each.path for each in own.open_files()}, own.num_fds()
     simulate(Simulated("faces", 3, record=True), agreement, ServerSettings(tmp_path, record=True), None, told.append)
     assert ({each.pid for each in own.children(recursive=True)}, signal.getsignal(signal.SIGTERM)) == before
     assert dict(os.environ) == variables
     assert not list(SHORT.glob(f"{PREFIX}{os.getpid()}-*"))
     assert not [each for each in own.net_connections("inet") if each.status == psutil.CONN_LISTEN]
+    assert {each.path for each in own.open_files()} == files  # none of ours; Ray's logs are deleted
+    assert own.num_fds() - descriptors <= OF_RAY
     assert capfd.readouterr() == ("", "")
     assert told[-1].startswith("round 1 of 1, 3 of 3 parties")
     assert read_metrics(tmp_path)[-1]["parties"] == [0, 1, 2]

@@ -13,6 +13,7 @@ from hideseek.errors import BadInput
 from hideseek.federate.certificates import write_certificates
 
 pytest.importorskip("flwr")
+from hideseek.federate.flower.busy import AskAgain
 from hideseek.federate.flower.superlink import OnlyNodes, SuperLink, close_to_others
 
 
@@ -54,6 +55,7 @@ def test_the_app_that_flower_serves_is_closed(monkeypatch: pytest.MonkeyPatch) -
     close_to_others()
     app = flower.create_app()
     assert app.user_middleware[0].cls is OnlyNodes  # the outermost
+    assert AskAgain in [each.cls for each in app.user_middleware]
 
 
 def test_it_does_not_start_where_it_cannot_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:

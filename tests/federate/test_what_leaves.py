@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file
 
 from hideseek.chance import seeded
 from hideseek.data import load, normalise
@@ -17,6 +18,7 @@ from hideseek.federate.messages import Message
 from hideseek.federate.party import PartySettings, load_party
 from hideseek.hide import InstaHide
 from hideseek.hide.updates import ShareUpdates
+from leak_search import Secrets, images_of, truths, words
 from local_parties import LocalParties, agreement, server
 
 pytest.importorskip("flwr")
@@ -24,7 +26,6 @@ from hideseek.federate.flower.records import content
 from hideseek.federate.flower.strategies import FlowerAggregate
 
 SIDE, CLASSES, EACH = 12, ("ill", "well"), 12
-WINDOW = 12  # bytes of an image or a weight that are searched for
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def hospital(tmp_path: Path) -> Path:
     for name in CLASSES:
         (tmp_path / "patients" / name).mkdir(parents=True)
         for place in range(EACH):
-            noise = seeded(hash(name) % 1000 * 100 + place).normals(SIDE, SIDE).numpy()
+            noise = seeded(100 * CLASSES.index(name) + place).normals(SIDE, SIDE).numpy()
             pixels = np.clip(128 + 40 * noise, 0, 255).astype(np.uint8)
             Image.fromarray(pixels).save(tmp_path / "patients" / name / f"mueller-{place:03d}.png")
     return tmp_path / "patients"
@@ -56,28 +57,9 @@ def sent_bytes(who: LocalParties) -> bytes:
     return b"".join(parts)
 
 
-def private_bytes(settings: PartySettings, agreed: Agreement) -> dict[str, bytes]:
-    """Give what must not leave: images in every form that the client has them in, names, and the party's folder."""
-    party = load_party(settings, agreed)
-    raw, pixels = party.private.images, party.private.pixels()
-    found = {f"pixels of image {place}": image.numpy().tobytes() for place, image in enumerate(pixels)}
-    found |= {f"bytes of image {place}": image.numpy().tobytes() for place, image in enumerate(raw)}
-    return found | {
-        "a name": b"mueller",
-        "the folder": str(settings.folder).encode(),
-        "the data": settings.data.encode(),
-    }
-
-
-def leaks(wire: bytes, private: dict[str, bytes]) -> list[str]:
-    """Name what is found: any window of an image that is not all of one value."""
-    found = []
-    for name, secret in private.items():
-        starts = range(0, max(1, len(secret) - WINDOW), WINDOW)
-        windows = {secret[start : start + WINDOW] for start in starts}
-        if any(len(set(window)) > 3 and window in wire for window in windows):
-            found.append(name)
-    return found
+def private(settings: PartySettings, agreed: Agreement) -> Secrets:
+    """Give what must not leave a party: images in every form that it has them in, names, and its folder."""
+    return images_of(settings, agreed) | words(name="mueller", folder=str(settings.folder), data=settings.data)
 
 
 @pytest.mark.parametrize("protocol", ["gradients", "encodings"])
@@ -94,31 +76,36 @@ def test_nothing_else_of_a_clients_data_is_in_its_messages(tmp_path: Path, hospi
         run_gradients(run, FlowerAggregate("fedavg"))
     else:
         run_encodings(run)
-    wire, private = sent_bytes(who), private_bytes(settings[0], agreed)
-    secrets = [*settings[0].folder.rglob("*.secret")]
-    assert secrets
-    from hideseek.train.state_files import read_state
-
-    for number, path in enumerate(secrets):
-        try:
-            kept = read_state(path, "secret")[0]
-        except Exception:  # noqa: BLE001 (secrets of encodings have another form)
-            from safetensors.torch import load_file
-
-            kept = load_file(path)
-        for name in ("sources", "weights", "mask"):
-            if name in kept:
-                private[f"{name} of secret {number}"] = kept[name].contiguous().numpy().tobytes()
+    kept = truths(settings[0].folder.rglob("*.secret"))
+    assert {name.split()[0] for name in kept.pieces} >= {"sources", "weights"}
+    wire = sent_bytes(who)
     assert len(wire) > 10_000
-    assert leaks(wire, private) == []
+    assert (private(settings[0], agreed) | kept).found_in(wire) == []
+    if protocol == "encodings":  # masks are kept where rows are
+        assert any(name.startswith("mask") for name in kept.pieces)
 
 
 def test_the_search_finds_what_is_there(tmp_path: Path, hospital: Path) -> None:
-    """The same search, on a message that holds an image, a name, and a mask."""
+    """The same search, on messages that hold an image, a name, and a party's secrets, in forms that apps may choose."""
     agreed = agreed_on(hospital, InstaHide(k=4))
-    settings = PartySettings(f"folder:{hospital}", tmp_path / "node")
-    private, who = private_bytes(settings, agreed), LocalParties({})
+    settings = PartySettings(f"folder:{hospital}", tmp_path / "node", record=True)
+    who = LocalParties({0: settings, 1: replace(settings, folder=tmp_path / "other")})
+    run_encodings(server(tmp_path, agreed, who))
+    (path,) = settings.folder.rglob("*.secret")
+    secrets = private(settings, agreed) | truths([path])
+    truth = load_file(path)
     image = load_party(settings, agreed).private.pixels()[3:4]
-    who.answered.append((0, Message("train", {"update": {"w": image}}, words={"config": {"from": "mueller-003.png"}})))
-    assert {"pixels of image 3", "a name"} <= set(leaks(sent_bytes(who), private))
-    assert torch.equal(image, image)
+    hidden = {
+        "pixels of image 3": {"w": image},
+        f"sources in {path.name}": {"w": truth["sources"].to(torch.int16)},
+        f"weights in {path.name}": {"w": truth["weights"].half()},
+        f"mask in {path.name}": {"w": truth["mask"]},
+    }
+    for name, tensors in hidden.items():
+        assert secrets.found_in(sent_bytes(_answered(Message("train", {"update": tensors})))) == [name]
+    told = Message("train", words={"config": {"from": "mueller-003.png", "rows": str(truth["sources"].tolist())}})
+    assert secrets.found_in(sent_bytes(_answered(told))) == ["name", f"sources in {path.name}"]
+
+
+def _answered(message: Message) -> LocalParties:
+    return LocalParties({}, answered=[(0, message)])

@@ -13,7 +13,7 @@ from hideseek.cli.federate_simulate import check_parts, check_serving, need_flow
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.federate.planned import Plan
-from hideseek.federate.project import APP, OUT, RUN, SERVED, Project
+from hideseek.federate.project import APP, COHORT, OUT, RUN, SERVED, Project
 from hideseek.federate.server import ServerSettings, load_test
 from hideseek.files import must_be_new
 
@@ -32,7 +32,7 @@ def init(asked: Init) -> None:
     need_flower()
     must_be_new(asked.folder)
     nodes = _nodes(asked)
-    check_serving(asked.serving, nodes)
+    check_serving(asked.serving, nodes, asked.shared)
     for host in asked.hosts:
         _check_host(host)
     plan = Plan(asked.data[0], parties=nodes if len(asked.data) == 1 else 1, **asdict(asked.shared))
@@ -49,13 +49,25 @@ def init(asked: Init) -> None:
     project = Project(agreement, asked.shared.scheme, settings, asked.data, nodes, asked.alpha, serving.test, hosts)
     from hideseek.federate.flower.control import app_digest
 
-    project.write(asked.folder, app_digest)
+    cohorts = project.write(asked.folder, app_digest)
     say(f"{asked.folder} holds a federation of {nodes} nodes; {agreement.scheme.summary()}")
     say(f"  {asked.folder / APP}: the Flower app, with the agreement.")
     say(f"  {asked.folder / SERVED}: the server's settings, certificates, and later its model.")
     for place in range(nodes):
         say(f"  {asked.folder / f'node-{place + 1}'}: its key, its images' address, and its policy.toml.")
+    say(f"Policies let nothing leave that is of fewer than {_cohorts(cohorts)}.")
     say(f"Run it here:  {asked.folder / RUN}")
+
+
+def _cohorts(cohorts: Sequence[int]) -> str:
+    """Say of how many images a message must be, and where that is fewer than it should be.
+
+    >>> _cohorts([10, 10]), _cohorts([8, 10])
+    ('10 images', '8 images (fewer than 10 are planned: take a larger batch, more local steps, or more images)')
+    """
+    least = min(cohorts)
+    why = f" (fewer than {COHORT} are planned: take a larger batch, more local steps, or more images)"
+    return f"{least} images{why if least < COHORT else ''}"
 
 
 def _nodes(asked: Init) -> int:

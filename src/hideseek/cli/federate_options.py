@@ -42,7 +42,7 @@ class Shared:
     rate: Annotated[float, arg(metavar="RATE")] = 0.05
     """The learning rate of local steps."""
     proximal: Annotated[float, arg(metavar="MU")] = 0.0
-    """μ of FedProx."""
+    """μ of FedProx: how strongly local steps are pulled back to the model that was sent."""
     buffers: bool = True
     """Share running statistics of batch norm."""
     size: Annotated[int | None, _unset("PIXELS")] = None
@@ -56,7 +56,8 @@ class Serving:
     """What the server does."""
 
     strategy: Annotated[str, arg(metavar="NAME")] = "fedavg"
-    """How updates are put together: fedavg, fedprox, trimmed-mean, fedmedian, krum, multi-krum, fedadam, fedavgm."""
+    """How updates are put together: fedavg, fedprox (with --proximal), trimmed-mean, fedmedian, krum, multi-krum,
+    fedadam, fedavgm."""
     fraction: Annotated[float, arg(metavar="SHARE")] = 1.0
     """The share of parties that is asked in a round."""
     least: Annotated[int, arg(metavar="N")] = 2

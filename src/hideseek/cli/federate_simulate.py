@@ -9,7 +9,7 @@ from pathlib import Path
 import tyro
 
 from hideseek.cli.arguments import parse
-from hideseek.cli.federate_options import Serving, Simulate
+from hideseek.cli.federate_options import Serving, Shared, Simulate
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.federate.agreement import Agreement
@@ -64,13 +64,15 @@ def need_flower(*packages: str) -> None:
         raise BadInput("federating needs Flower: pip install 'hideseek[federated]'.")
 
 
-def check_serving(serving: Serving, parties: int) -> None:
+def check_serving(serving: Serving, parties: int, shared: Shared) -> None:
     """Refuse what no server of so many parties can do."""
     from hideseek.federate.flower.strategies import FlowerAggregate
 
     FlowerAggregate(serving.strategy)
     if serving.least > parties > 1:
         raise BadInput(f"--least is {serving.least}, and there are {parties} parties: ask for fewer.")
+    if serving.strategy == "fedprox" and shared.protocol == "gradients" and shared.proximal == 0:
+        raise BadInput("fedprox without --proximal is fedavg: give its μ, such as --proximal 0.1, or choose fedavg.")
     if serving.epochs < 1:
         raise BadInput(f"--epochs must be 1 or more, not {serving.epochs}.")
 
@@ -81,7 +83,7 @@ def _settings(asked: Simulate) -> ServerSettings:
     if asked.parties < 1:
         raise BadInput(f"--parties must be 1 or more, not {asked.parties}.")
     serving = asked.serving
-    check_serving(serving, asked.parties)
+    check_serving(serving, asked.parties, asked.shared)
     return ServerSettings(
         asked.out, serving.strategy, serving.fraction, min(serving.least, asked.parties), timeout=serving.timeout,
         record=serving.record, epochs=serving.epochs, seed=asked.seed,

@@ -76,20 +76,21 @@ def collected(server: Server, round_: int) -> Samples:
     folder = _folder(server, round_)
     if (folder / CLOSED).exists():
         return pooled([Delivery(folder / name, server.agreement) for name in _closed(folder)["deliveries"]])
-    whole, said = delivered(server, round_)
+    whole, said, names = delivered(server, round_)
     rows = pooled(whole)
     server.note({"round": round_, **said, "pooled": len(whole), "rows": len(rows)})
     closed = {
         "deliveries": [each.folder.name for each in whole],
         "shards": sorted(chain(*map(Delivery.digests, whole))),
+        "parties": names,  # by whose number what one party sent in several rounds is found again
     }
     with new_file(folder / CLOSED) as file:
         file.write(json.dumps(closed).encode())
     return rows
 
 
-def delivered(server: Server, round_: int) -> tuple[list[Delivery], dict[str, Any]]:
-    """Get the shards of all chosen parties onto the disk; gives all that is there, whole, and who sent now."""
+def delivered(server: Server, round_: int) -> tuple[list[Delivery], dict[str, Any], dict[str, int]]:
+    """Get the shards of all chosen parties onto the disk; gives all that is there, whole, who sent now, and what."""
     folder = _folder(server, round_)
     kept = {each.folder: each for each in _complete(folder, server.agreement)}
     deliveries = _described(server, round_, folder, kept)
@@ -99,15 +100,16 @@ def delivered(server: Server, round_: int) -> tuple[list[Delivery], dict[str, An
     whole = [arrived[place] for place in sorted(arrived)]  # by content: numbers of nodes change from run to run
     if len(whole) < server.settings.least:
         raise BadInput(f"{len(whole)} parties sent their encodings and {server.settings.least} are needed.")
-    return whole, {"parties": sorted(deliveries), "asked": asked}
+    names = {each.folder.name: party for party, each in sorted(deliveries.items())}
+    return whole, {"parties": sorted(deliveries), "asked": asked}, names
 
 
 def _folder(server: Server, round_: int) -> Path:
     return server.settings.out / POOL / f"{round_ if server.agreement.again else 0:05d}"
 
 
-def _closed(folder: Path) -> dict[str, list[str]]:
-    """Read what was collected in a round: whose encodings, and the checksums of all shards."""
+def _closed(folder: Path) -> dict[str, Any]:
+    """Read what was collected in a round: which encodings, whose, and the checksums of all shards."""
     return parsed((folder / CLOSED).read_text("utf-8"))  # type: ignore[no-any-return]
 
 

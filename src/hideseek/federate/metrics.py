@@ -1,7 +1,7 @@
 """What a server measured: one line of JSON for every round or epoch, and a line for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -63,3 +63,14 @@ def line(measured: Mapping[str, Any], left: float | None = None) -> str:
     if left is not None and done < of:
         parts.append(f"about {left:,.0f} s left")
     return ", ".join(parts)
+
+
+def lines(measured: Sequence[Mapping[str, Any]], since: int = 0) -> list[str]:
+    """Say every line, with the time left as it was then, by the rounds of this run: those from a place on."""
+    pace = [(*place_of(each), float(each["seconds"])) for each in measured]
+    said = []
+    for place, each in enumerate(measured):
+        what, _ = place_of(each)
+        left = seconds_left(pace[since : place + 1], int(each.get(f"{what}s", 0))) if place >= since else None
+        said.append(line(each, left))
+    return said

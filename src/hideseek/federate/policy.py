@@ -40,7 +40,7 @@ statistics = [{chosen}]
 apps = []
 
 # Attacks that are run at home on what is about to leave, and how many images they may get back at most. What they find
-# is written down beside the message. They take their time: first-layer seconds, gradient-matching minutes.
+# is written down beside the message. They take their time: first-layer seconds, gradient-matching minutes.{costs}
 inspect = [{inspect}]
 recovered = 0
 
@@ -48,6 +48,9 @@ recovered = 0
 # cannot be written to it, does not leave. A path is taken from this file's folder.
 # ledger = "../ledger.db"
 """
+COSTS = """
+# Those on encodings take far longer than to send them, for every shard anew, so that none is chosen here: begin with
+# "byte-decoding", or let `hideseek audit` run all of them once, before anything is sent."""
 
 
 @dataclass(frozen=True)
@@ -188,5 +191,6 @@ def template(agreement: Agreement, scheme: str, rounds: int, cohort: int) -> str
         cohort=cohort,
         statistics=", ".join(STATISTICS),
         chosen=chosen,
+        costs="" if updates else COSTS,
         inspect='"first-layer", "labels-from-gradient"' if updates else "",
     )

@@ -77,7 +77,9 @@ class Delivery:
         images = checked_content(
             content, f"the shard {place}", shard, wanted, noisy_labels=scheme.label_kind == "noisy"
         )["images"]
-        if images.is_floating_point() and float(images.abs().max()) > (most := largest_number(self.agreement, scheme)):
+        low, high = images.aminmax()  # one pass, without a copy
+        most = largest_number(self.agreement, scheme)
+        if images.is_floating_point() and max(-float(low), float(high)) > most:
             raise BadInput(f"the shard {place} holds numbers above {most:.3g}, which no encoding of images has")
         with new_file(path) as file:  # whole or not at all, and only what was checked
             file.write(content)

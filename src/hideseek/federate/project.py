@@ -14,9 +14,11 @@ from hideseek.federate.policy import template
 from hideseek.federate.server import ServerSettings
 from hideseek.federate.settings_files import KEPT, NODE, POLICY, SERVER, write_node, write_server, written
 from hideseek.files import new_file, new_folder
+from hideseek.hide.updates import ShareUpdates
 
 APP, PACKAGE, SERVED, OUT = "app", "federation", "server", "out"
 RUN = "run.sh"
+COHORT = 10  # images that a message is of at least, as hospitals ask for
 AGAIN = 3  # rounds that may be asked for again, after an interruption: each is an update of its own
 PYPROJECT = """[build-system]
 requires = ["hatchling"]
@@ -69,7 +71,8 @@ class Project:
     test: str | None = None
     hosts: Sequence[str] = ("localhost", "127.0.0.1")
     """Names and addresses of the machine that the SuperLink runs on."""
-    cohort: int = 1
+    cohort: int = COHORT
+    """The fewest images that policies let an update, or encodings, be of; fewer, where fewer are planned."""
 
     def parties(self) -> list[tuple[str, Part | None]]:
         """Give the address of every node's images, and the part of them that it has."""
@@ -79,12 +82,17 @@ class Project:
             raise BadInput("images of several addresses are not dealt out: leave the Dirichlet split away.")
         return [(each, None) for each in self.data]
 
-    def write(self, folder: Path, digest: Callable[[Path], str]) -> None:
-        """Write all of it; `digest` gives the checksum of the app, which the policies then allow."""
+    def write(self, folder: Path, digest: Callable[[Path], str]) -> list[int]:
+        """Write all of it, and give the cohort of every node's policy.
+
+        `digest` gives the checksum of the app, which the policies then allow.
+        """
         parties = self.parties()
+        cohorts = []
         for place, (address, part) in enumerate(parties):
             party = load_party(PartySettings(address, folder / _node(place) / KEPT, part), self.agreement)
             check_enough(len(party.private), self.agreement)
+            cohorts.append(min(self.cohort, planned_images(len(party.private), self.agreement)))
         with new_folder(folder, 0o700) as made:
             self._write_app(made / APP, folder)
             test = None if self.test is None else absolute(self.test)
@@ -92,9 +100,10 @@ class Project:
             write_certificates(made / SERVED, self.hosts)
             allowed = digest(made / APP)
             for place, (address, part) in enumerate(parties):
-                self._write_node(made / _node(place), address, part, allowed)
+                self._write_node(made / _node(place), address, part, allowed, cohorts[place])
                 _text(made / _node(place) / AUTHORITY, (made / SERVED / AUTHORITY).read_text("ascii"))
             _text(made / RUN, SCRIPT.format(python=shlex.quote(sys.executable)), 0o777)
+        return cohorts
 
     def _write_app(self, app: Path, folder: Path) -> None:
         place = folder.resolve() / SERVED / SERVER
@@ -103,13 +112,13 @@ class Project:
             _text(app / PACKAGE / name, text)
         _text(app / PACKAGE / "agreement.json", self.agreement.to_json() + "\n")
 
-    def _write_node(self, node: Path, address: str, part: Part | None, allowed: str) -> None:
+    def _write_node(self, node: Path, address: str, part: Part | None, allowed: str, cohort: int) -> None:
         node.mkdir(0o700, parents=True)
         write_node_key(node)
         _text(node / NODE, write_node(absolute(address), part, self.settings.record), 0o600)
         rounds = self.agreement.rounds if self.agreement.protocol == "gradients" or self.agreement.again else 1
         rounds += AGAIN if self.agreement.protocol == "gradients" else 0
-        policy = template(self.agreement, self.scheme, rounds, self.cohort)
+        policy = template(self.agreement, self.scheme, rounds, cohort)
         _text(node / POLICY, policy.replace("\napps = []\n", f'\napps = ["{allowed}"]\n'), 0o600)
 
 
@@ -122,6 +131,12 @@ def check_enough(images: int, agreement: Agreement) -> None:
             f"a party has {images} images, and the scheme mixes {needed} of them: take fewer parties, a smaller k, or a"
             " larger --alpha."
         )
+
+
+def planned_images(images: int, agreement: Agreement) -> int:
+    """Give of how many images a message of a party with so many is: an update of one round, or all encodings."""
+    scheme = agreement.scheme
+    return min(images, scheme.work.images) if isinstance(scheme, ShareUpdates) else images
 
 
 def absolute(address: str) -> str:

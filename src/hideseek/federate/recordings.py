@@ -12,8 +12,10 @@ from torch import Tensor
 
 from hideseek.data.digests import images_digest
 from hideseek.errors import BadInput
+from hideseek.federate.encodings import CLOSED, POOL
 from hideseek.federate.gate_log import GateLog
 from hideseek.federate.messages import UPDATE
+from hideseek.files import parsed
 from hideseek.hide.files.release_files import read_release, release_digest
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.hide.updates import together
@@ -56,10 +58,10 @@ def recordings(folder: Path) -> list[Recording]:
     found = [release for release in found if _left_the_node(release)]
     parties: dict[Path, list[Path]] = {}
     for release in found:
-        parties.setdefault(release.parent, []).append(release)
+        parties.setdefault(_party(release), []).append(release)
     if not parties:
         raise BadInput(f"nothing was recorded in {folder}: federate with --record.")
-    made = [_recording(folder, *each) for each in parties.items()]
+    made = [_recording(folder, *each) for each in sorted(parties.items())]
     if not any(each.secrets for each in made):
         return made
     return [kept for each in made if (kept := _with_truth(each)) is not None]
@@ -74,10 +76,24 @@ def _left_the_node(release: Path) -> bool:
     return False
 
 
+def _party(release: Path) -> Path:
+    """Give the folder that stands for the party of a release.
+
+    A server's pool has a folder for every round, with those of all parties in it, and a file that says whose they are.
+    What came in a round that was not closed is taken for a party's of its own.
+    """
+    pool = release.parent.parent
+    if pool.name != POOL:
+        return release.parent
+    closed = release.parent / CLOSED
+    known = parsed(closed.read_text("utf-8")).get("parties", {}) if closed.is_file() else {}
+    return pool / (f"party-{known[release.name]}" if release.name in known else release.name)
+
+
 def _recording(folder: Path, parent: Path, releases: Sequence[Path]) -> Recording:
     """Describe what one party sent, with all ground truths that are there."""
     secrets = [each.with_suffix(SECRET) for each in releases]
-    name = "-".join(part for part in parent.relative_to(folder).parts if part not in ("recorded", "parties"))
+    name = "-".join(part for part in parent.relative_to(folder).parts if part not in ("recorded", "parties", POOL))
     return Recording(name or folder.resolve().name, tuple(releases), tuple(each for each in secrets if each.is_file()))
 
 

@@ -92,6 +92,12 @@ class Server:
     """When each round of this run was finished."""
 
     def __post_init__(self) -> None:
+        if (
+            self.settings.strategy == "fedprox"
+            and self.agreement.protocol == "gradients"
+            and not self.agreement.proximal
+        ):
+            raise BadInput("the strategy fedprox without a proximal term is fedavg: agree on its μ, or choose fedavg.")
         own_folder(self.settings.out)
         self.parties = Counted(self.parties, self.traffic)
         if earlier := read_metrics(self.settings.out):  # of a run that was stopped

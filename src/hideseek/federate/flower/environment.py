@@ -1,6 +1,7 @@
 """What every process of Flower is started with: nothing is sent to Flower's makers, and nothing is installed."""
 
 import os
+import secrets
 import socket
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ FIXED = {
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
     "FLWR_TRACING_ENABLED": "0",
 }
+LOWEST, PORTS = 20_000, 12_000  # below those of outgoing connections, 32768 and more
 POLL = "FLWR_SUPEREXEC_TASK_POLL_INTERVAL"
 
 
@@ -28,10 +30,10 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Give a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+    """Give a port that nobody listens on, of those that the system does not give away by itself meanwhile."""
+    while is_taken(port := LOWEST + secrets.randbelow(PORTS), host):
+        pass
+    return port
 
 
 def is_taken(port: int, host: str = "127.0.0.1") -> bool:

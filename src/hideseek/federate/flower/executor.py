@@ -1,6 +1,7 @@
 """The client processes of a node, forked from one that has imported everything: some 5 CPU-seconds less a message.
 
-Flower starts a program for every message. Start this one beside a node that was started with `--isolation process`:
+Flower starts a program for every message. `hideseek federate node` starts this one in its place; beside a SuperNode of
+Flower's own that was started with `--isolation process`, start it as
 
     python -m hideseek.federate.flower.executor --insecure --runtime-api-address 127.0.0.1:9094
 
@@ -29,21 +30,29 @@ IMPORTED = ("hideseek.federate.flower.apps",)
 class ForkingExecutor(SubprocessExecutor):
     """Forks a process for every message; programs other than clients are started as Flower starts them."""
 
+    def __init__(self) -> None:
+        self.forked: set[int] = set()
+
     def launch(self, spec: ExecutionSpec) -> LaunchResult:
         """Start the process of one message."""
         if spec.task_type != TaskType.CLIENT_APP or spec.runtime_dependency_install:
             return super().launch(spec)
-        if os.fork() == 0:
+        if (child := os.fork()) == 0:
             _answer(spec)
+        self.forked.add(child)
         return LaunchResult.accepted()
 
     def reconcile(self) -> None:
-        """Let go of processes that have ended."""
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
+        """Let go of processes that have ended; others of this process are not ours to wait for."""
+        self.forked -= {child for child in self.forked if _ended(child)}
+
+
+def _ended(child: int) -> bool:
+    """Tell whether a child has ended, and let go of it."""
+    try:
+        return os.waitpid(child, os.WNOHANG)[0] == child
+    except ChildProcessError:  # somebody else waited for it
+        return True
 
 
 def _answer(spec: ExecutionSpec) -> NoReturn:

@@ -8,6 +8,7 @@ what they are known to be, the node does not start.
 import importlib
 import inspect
 import os
+import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any
 
 from hideseek.errors import BadInput
 from hideseek.federate.certificates import AUTHORITY, NODE_KEY
+from hideseek.federate.flower.busy import start_late
 from hideseek.federate.flower.coming_back import try_again_for_a_while
 from hideseek.federate.flower.environment import environment, free_port
 from hideseek.federate.flower.gate_mod import GATED
@@ -26,6 +28,7 @@ from hideseek.federate.party import PartySettings
 from hideseek.federate.policy import Policy
 from hideseek.federate.settings_files import NODE, read_node
 
+EXECUTOR = "hideseek.federate.flower.executor"
 HOME = "flower"  # the folder, in a node's own, where Flower keeps what it needs
 CONNECTED = ("server_address", "insecure", "root_certificates", "authentication_keys", "max_retries", "max_wait_time")
 
@@ -43,9 +46,12 @@ class Node:
         os.environ.update(environment(self.folder / HOME))
         place_gate(settings)
         try_again_for_a_while()
+        start_late()
         from flwr.supernode.cli.flower_supernode import flower_supernode
 
-        sys.argv = ["flower-supernode", *self.arguments()]
+        port = free_port()
+        sys.argv = ["flower-supernode", *self.arguments(port)]
+        subprocess.Popen(self.executor(port))  # noqa: S603 (our own; it ends with this process, which it watches)
         code = 1  # where it returns, the connection is lost for good
         try:
             flower_supernode()
@@ -75,13 +81,20 @@ class Node:
             raise BadInput(f"others may read {self.folder / NODE_KEY}: chmod 600 it.")
         return settings
 
-    def arguments(self) -> list[str]:
-        """Give the command line of Flower's SuperNode."""
+    def arguments(self, port: int) -> list[str]:
+        """Give the command line of Flower's SuperNode, whose apps reach it by this port."""
         folder = self.folder.resolve()
         return [
             "--superlink", self.superlink, "--root-certificates", str(folder / AUTHORITY),
-            "--auth-supernode-private-key", str(folder / NODE_KEY), "--host", "127.0.0.1", "--port", str(free_port()),
-            "--node-config", f"folder={_quoted(str(folder))} {GATED}=true",
+            "--auth-supernode-private-key", str(folder / NODE_KEY), "--host", "127.0.0.1", "--port", str(port),
+            "--isolation", "process", "--node-config", f"folder={_quoted(str(folder))} {GATED}=true",
+        ]  # fmt: skip
+
+    def executor(self, port: int) -> list[str]:
+        """Give the command line of what starts the apps: forked, so that a message does not wait for imports."""
+        return [
+            sys.executable, "-m", EXECUTOR, "--insecure", "--runtime-api-address", f"127.0.0.1:{port}",
+            "--parent-pid", str(os.getpid()),
         ]  # fmt: skip
 
 

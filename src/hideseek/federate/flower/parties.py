@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import httpx
 from flwr.app import Message as FlowerMessage
-from flwr.app import RecordDict
 from flwr.serverapp import Grid
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from hideseek.errors import BadInput
+from hideseek.federate.flower.busy import asked_again, is_busy
 from hideseek.federate.flower.records import content, plain
 from hideseek.federate.messages import Message
 from hideseek.federate.parties import Parties
@@ -28,9 +28,10 @@ class _Queue:
     """What one party is still asked, and what it was asked already, in this order."""
 
     left: Iterator[Message]
+    since: float
+    """When it was asked for the first time, or answered last."""
     under_way: deque[tuple[str, Message]] = field(default_factory=deque)
     """With the numbers that Flower gave them; none, where it did not take them."""
-    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class FlowerParties(Parties):
 
     def present(self) -> list[int]:
         """Give the numbers of the nodes."""
-        return [int(node) for node in self.grid.get_node_ids()]
+        return [int(node) for node in asked_again(self.grid.get_node_ids)]
 
     def ask(self, messages: Mapping[int, Message], timeout: float) -> dict[int, Message]:
         """Send all, and wait for the answers; what cannot be read is an error of its sender."""
@@ -52,7 +53,7 @@ class FlowerParties(Parties):
         self, queues: Mapping[int, Iterable[Message]], timeout: float
     ) -> Iterator[tuple[int, Message, Message | None]]:
         """Ask one message after another; the next is sent before an answer is looked at, so that nobody waits."""
-        waiting = {party: _Queue(iter(queue)) for party, queue in queues.items()}
+        waiting = {party: _Queue(iter(queue), time.monotonic()) for party, queue in queues.items()}
         self._send(waiting, AHEAD, timeout)
         while waiting:
             start, came = time.monotonic(), False
@@ -79,21 +80,24 @@ class FlowerParties(Parties):
 
     def _send(self, queues: Mapping[int, _Queue], count: int, timeout: float) -> None:
         """Send the next messages of some queues, all in one call, in which what is the same is sent once."""
-        records: dict[int, RecordDict] = {}
-        sent = []
+        due: list[tuple[int, _Queue, Message]] = []
         for _ in range(count):
             for party, queue in queues.items():
                 if (message := next(queue.left, None)) is not None:
-                    if id(message) not in records:
-                        records[id(message)] = content(message)
-                    carried = FlowerMessage(
-                        records[id(message)], dst_node_id=party, message_type=message.kind, ttl=count * timeout
-                    )
-                    sent.append((queue, message, carried))
-        taken = set(self.grid.push_messages([carried for _, _, carried in sent])) if sent else set()
-        for queue, message, carried in sent:
-            number = carried.metadata.message_id
-            queue.under_way.append((number if number in taken else "", message))
+                    due.append((party, queue, message))
+        records = {id(message): content(message) for message in {id(each): each for _, _, each in due}.values()}
+
+        def pushed() -> list[str]:
+            """Push; where the SuperLink failed midway, messages are made anew: it has the names of the others."""
+            carried = [
+                FlowerMessage(records[id(message)], dst_node_id=party, message_type=message.kind, ttl=count * timeout)
+                for party, _, message in due
+            ]
+            taken = set(self.grid.push_messages(carried))
+            return [each.metadata.message_id if each.metadata.message_id in taken else "" for each in carried]
+
+        for (_, queue, message), number in zip(due, asked_again(pushed) if due else (), strict=True):
+            queue.under_way.append((number, message))
 
     def _answer(self, number: str) -> Message | None:
         """Look for one answer; others stay with Flower until they are looked for, so that few are held at a time."""
@@ -110,7 +114,7 @@ class FlowerParties(Parties):
         """Look once; a SuperLink whose database is busy at this moment is asked again later."""
         try:
             return self.grid.pull_messages([number])
-        except httpx.HTTPStatusError as error:
-            if not error.response.is_server_error:
+        except (httpx.TransportError, httpx.HTTPStatusError) as error:
+            if not is_busy(error):
                 raise
             return []

@@ -1,4 +1,8 @@
-"""What Ray starts and writes for a simulation, and that nothing of it stays."""
+"""What Ray starts and writes for a simulation, and that nothing of it stays.
+
+Its library keeps a dozen descriptors until this process ends, however many parties there were: event queues, two sockets,
+and three logs, which are deleted. They do not belong to anything that others could open.
+"""
 
 import gc
 import logging
@@ -22,7 +26,7 @@ from hideseek.files.leftovers import ours
 SHORT = Path("/tmp")  # noqa: S108 (Ray's sockets lie in it, and their paths must be short)
 PREFIX = "hideseek-ray-"
 PATIENCE = 1.0  # seconds for processes to end by themselves: parties wrote down all there is before they answered
-TRIES = 4  # to start Ray
+TRIES = 8  # to start Ray, which gives up after 30 seconds
 KILLED = 30.0  # seconds until those are gone that were killed
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from hideseek.errors import BadInput
 from hideseek.federate.certificates import AUTHORITY, SERVER, SERVER_KEY
+from hideseek.federate.flower.busy import ask_again, start_late
 from hideseek.federate.flower.environment import environment, is_taken
 from hideseek.files import new_file
 
@@ -55,6 +56,7 @@ class SuperLink:
             authority = (self.folder / AUTHORITY).resolve()
             file.write(CONFIG.format(address=f"{here}:{self.port}", authority=authority).encode())
         close_to_others()
+        start_late()
         from flwr.superlink.cli import flower_superlink
 
         sys.argv = ["flower-superlink", *self.arguments()]
@@ -84,7 +86,8 @@ def close_to_others() -> None:
 
     def closed(*given: Any, **named: Any) -> Any:
         app = make(*given, **named)
-        app.add_middleware(OnlyNodes)
+        app.add_middleware(OnlyNodes)  # the outermost
+        ask_again(app)
         return app
 
     flower.create_app = closed

@@ -13,7 +13,7 @@ from hideseek.federate.flower.control import Control
 from hideseek.federate.flower.environment import environment, free_port, is_taken
 from hideseek.federate.flower.processes import Processes
 from hideseek.federate.flower.superlink import HOME
-from hideseek.federate.metrics import line, read_metrics
+from hideseek.federate.metrics import lines, read_metrics
 from hideseek.federate.project import APP, SERVED
 from hideseek.federate.server import read_refused
 from hideseek.federate.settings_files import NODE, read_server
@@ -114,11 +114,12 @@ class Trial:
     def follow(self, control: Control, run: int, check: Callable[[], None], tell: Callable[[str], None]) -> None:
         """Tell what the server measures and refuses, until the run ends; one that fails is a BadInput."""
         out = read_server(self.server / SERVER_SETTINGS)[0].out
-        told = set(told_lines(out))
+        before = len(read_metrics(out))
+        told = set(told_lines(out, before))
         status = ""
         while not status.startswith("finished"):
             status = control.status(run)
-            for sentence in told_lines(out):
+            for sentence in told_lines(out, before):
                 if sentence not in told:
                     tell(sentence)
                     told.add(sentence)
@@ -128,9 +129,12 @@ class Trial:
             raise BadInput(f"the run {run} {status}: {control.details(run) or f'see {self.server / LOG}'}")
 
 
-def told_lines(out: Path) -> list[str]:
-    """Give what the server said so far: what it measured, and whom it refused."""
-    return [line(each) for each in read_metrics(out)] + [
+def told_lines(out: Path, before: int = 0) -> list[str]:
+    """Give what the server said so far: what it measured, with the time left by what this run did, and whom it refused.
+
+    So many lines are of runs before this one.
+    """
+    return lines(read_metrics(out), before) + [
         f"party {each['party']} is refused in round {each['round']}: {each['why']}" for each in read_refused(out)
     ]
 

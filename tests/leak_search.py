@@ -1,0 +1,92 @@
+"""A search of bytes that left a party for what must not be in them: images, names, sources, weights, masks."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.torch import load_file
+
+from hideseek.federate.agreement import Agreement
+from hideseek.federate.party import PartySettings, load_party
+
+WINDOW = 12  # bytes of an image that are searched for
+VALUES = 4  # different bytes that such a window has at least: areas of one colour tell nothing
+INDICES = 6  # numbers of images, one behind the other, that are searched for
+WEIGHTS = 8  # of two rows: the weights of one may be its label, which is sent
+KINDS = ("<i8", "<i4", "<i2", "u1")  # that numbers of images may be written as
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """Pieces of bytes that must not leave, by the name of what they are of."""
+
+    pieces: Mapping[str, frozenset[bytes]]
+
+    def found_in(self, sent: bytes) -> list[str]:
+        """Name what is found."""
+        assert all(self.pieces.values()), [name for name, found in self.pieces.items() if not found]
+        return [name for name, pieces in self.pieces.items() if any(piece in sent for piece in pieces)]
+
+    def __or__(self, others: "Secrets") -> "Secrets":
+        return Secrets({**self.pieces, **others.pieces})
+
+
+def images_of(settings: PartySettings, agreed: Agreement) -> Secrets:
+    """Give the images of a party, in the forms that it has them in: a piece must be of several colours."""
+    private = load_party(settings, agreed).private
+    forms = {"pixels": private.pixels().numpy(), "bytes": private.images.numpy()}
+    return Secrets({f"{form} of image {place}": pieces_of(image.tobytes()) for form, images in forms.items()
+                    for place, image in enumerate(images)})  # fmt: skip
+
+
+def words(**said: str) -> Secrets:
+    """Give names and other texts, whole."""
+    return Secrets({name: frozenset({text.encode()}) for name, text in said.items()})
+
+
+def truths(files: Iterable[Path]) -> Secrets:
+    """Give what was mixed, with which weights, under which masks: of all ground truths that a party kept."""
+    found: dict[str, frozenset[bytes]] = {}
+    for path in files:
+        kept = _kept(path)
+        if (sources := kept.get("sources")) is not None and sources.shape[-1] > 1:
+            found[f"sources in {path.name}"] = _numbers(sources)
+            found[f"weights in {path.name}"] = _floats(kept["weights"])
+        if (mask := kept.get("mask")) is not None:
+            bits = np.ascontiguousarray(mask)
+            found[f"mask in {path.name}"] = pieces_of(bits.tobytes()) | pieces_of(np.packbits(bits > 0).tobytes())
+    return Secrets(found)
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """Read a ground truth, of updates or of encodings."""
+    return {name: tensor.contiguous().numpy() for name, tensor in load_file(path).items()}
+
+
+def pieces_of(content: bytes) -> frozenset[bytes]:
+    starts = range(0, max(1, len(content) - WINDOW), WINDOW)
+    found = {content[start : start + WINDOW] for start in starts}
+    return frozenset(each for each in found if len(set(each)) >= VALUES)
+
+
+def _numbers(sources: Any) -> frozenset[bytes]:
+    """Give runs of numbers of images, row by row and column by column, as integers of every kind and as text."""
+    found = set()
+    for order in (sources.reshape(-1), np.moveaxis(sources, -1, 0).reshape(-1)):
+        for start in range(0, len(order) - INDICES, INDICES):
+            run = order[start : start + INDICES]
+            if len(set(run)) >= VALUES and len(set(np.diff(run))) > 1:  # counting up tells nothing
+                found |= {run.astype(kind).tobytes() for kind in KINDS if run.max() < 1 << 8 or kind != "u1"}
+    for row in sources.reshape(-1, sources.shape[-1]):
+        if len(set(row)) >= VALUES:
+            found |= {separator.join(map(str, row)).encode() for separator in (", ", ",", " ")}
+    return frozenset(found)
+
+
+def _floats(weights: Any) -> frozenset[bytes]:
+    flat = weights.reshape(-1)
+    runs = [flat[start : start + WEIGHTS] for start in range(0, len(flat) - WEIGHTS, WEIGHTS)]
+    runs = [each for each in runs if len(set(each)) >= VALUES]
+    return frozenset(each.astype(kind).tobytes() for each in runs for kind in ("<f4", "<f2"))
