@@ -83,14 +83,16 @@ class LinearInversion(Attack[EncodedRelease]):
         missed, rows = misfit(release, matrix, images)
         limits = pixel_range(release.encoded)
         images = images.reshape(-1, *release.encoded.shape)
-        guess = images if limits is None else images.clamp(*limits)
+        gain = float(images.norm()) / math.sqrt(max(1, images.numel()))
+        if limits is not None:
+            images.clamp_(*limits)  # in place: all images at once are large
         remarks = {
             "rows": matrix.shape[0],
             "images": matrix.shape[1],
             "residual": round(missed / max(rows, 1e-30), 6),
-            "gain": round(float(images.square().mean().sqrt()) / max(rows, 1e-30), 6),
+            "gain": round(gain / max(rows, 1e-30), 6),
         }
-        return Evidence((Reconstruction(guess, torch.arange(len(guess)), "images"),), remarks)
+        return Evidence((Reconstruction(images, torch.arange(len(images)), "images"),), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse masks and moved images, and an attacker whose prior has no images."""

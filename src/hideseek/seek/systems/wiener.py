@@ -16,7 +16,8 @@ from hideseek.seek.systems.image_prior import CHUNK, Array, prior_of
 from hideseek.seek.systems.least_squares import ridge
 
 ROUNDING = 1e-13  # the ridge of a problem without noise: float32 rounds rows to 6e-8 of their size, so √1e-13 is lost
-TOGETHER = 16  # components that are solved for together
+TOGETHER = 256  # components that are solved for together, at most …
+BLOCK = 1 << 25  # … and numbers of rows: 256 MB in double precision
 
 
 def without_like_images(release: EncodedRelease) -> Refusal | None:
@@ -56,8 +57,9 @@ def expected_images(release: EncodedRelease, matrix: csr_array) -> Float[Tensor,
     penalties = noises / prior.variances
     solve = ridge((diags_array(1 / noise.factors) @ matrix).tocsr())
     found = np.empty((matrix.shape[1], len(penalties)), np.float32)
-    for first in track(range(0, len(penalties), TOGETHER), "solving"):
-        some = slice(first, first + TOGETHER)
+    together = max(16, min(TOGETHER, BLOCK // len(rows)))
+    for first in track(range(0, len(penalties), together), "solving"):
+        some = slice(first, first + together)
         found[:, some] = solve(rows[:, some].astype(np.float64), penalties[some])
     for first in range(0, len(found), CHUNK):
         some = slice(first, first + CHUNK)
