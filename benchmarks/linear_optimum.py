@@ -2,8 +2,9 @@
 
     python benchmarks/linear_optimum.py [--quick] [--json FILE]
 
-Singularized Mixup at τ = 1e-2; the attacker knows weights and sources, and has the 10,000 test images. Aims: ten minutes
-and 6 GiB for the whole process, the images and the release included. `processor seconds` are those of all threads.
+Singularized Mixup at τ = 1e-2; the attacker knows weights and sources, and has the 10,000 test images. Aims: ten
+minutes and 6 GiB for the whole process, the images and the release included. `processor seconds` are those of all
+threads: what a quiet core would take.
 With --quick, drawn images stand in for CIFAR-10, fewer and smaller.
 """
 

@@ -23,6 +23,7 @@ from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
 from releases import photos
+from repeated_pairs import repeated
 from weak_generator import masked_by
 
 Given = tuple[EncodedRelease, MixingSecret]
@@ -61,6 +62,8 @@ class Effect:
     nothing_in: Callable[["Effect"], Given] = noise
     masks: int | None = None
     """The seed of a careless generator that masks come from."""
+    repeats: float | None = None
+    """The length of the noise of pairs that are the same in every round."""
 
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
@@ -115,6 +118,15 @@ EFFECTS = {
     "phase-retrieval": Effect(InstaHide(k=2), ("recovered", "re-identified"), 8),
     "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
     "smooth-signs": Effect(InstaHide(k=4), ("re-identified",), 3, {"rows": 100}, images="faces"),
+    "unmix-repeats": Effect(
+        SingularizedMixup(), ("recovered", "re-identified"), 30, images="photos of five classes", repeats=20.0
+    ),
+    "learned-decoder": Effect(
+        Laplace(scale=0.3), ("recovered", "re-identified"), 1, {"rows": 3200, "width": 6}, "faces", drowned
+    ),
+    "linear-optimum-labels": Effect(
+        Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned
+    ),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "linear-optimum": Effect(Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned),
 }
@@ -126,6 +138,8 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
         both = normalise(load("faces", size=16), "channel")
         return both.take(slice(0, 40)), both.take(slice(40, None))
     private, public = photos("channel", public=600)
+    if kind == "photos of five classes":
+        return replace(private.take(slice(0, 40)), labels=torch.eye(5)[torch.arange(40) % 5], classes=()), public
     if kind == "gaussian":
         classes = private.labels.shape[1]
         labels = torch.eye(classes)[torch.arange(40) % classes]
@@ -138,6 +152,9 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
 def hidden(effect: Effect) -> Given:
     """A release whose attacker has images of his own; what is withheld stays so."""
     private, public = private_and_public(effect.images)
+    if effect.repeats is not None:
+        release, secret = repeated(private, effect.repeats, effect.rounds)
+        return replace(release, own=public), secret
     release, secret = effect.breaks.hide(
         private, public if effect.breaks.mixes_public else None, seeded(1), effect.rounds
     )
