@@ -67,7 +67,7 @@ def trials(scale: str) -> Iterator[Trial]:
                 "own": "tinyimagenet" if method == "decoder" else "cifar10",
                 "sizes": SIZES[scale][method],
                 "scheme": to_json(scheme),
-                "attack": {key: value for key, value in asdict(attack).items()},  # type: ignore[call-overload]
+                "attack": asdict(attack),  # type: ignore[call-overload]
                 "seed": 0,
             }
             item = "table2" if method == "decoder" else "large" if method == "optimum-224" else "figures"
@@ -194,11 +194,11 @@ def section(ledger: Ledger, path: Path, linear: dict[float, float]) -> str:
     return f"""\
 ## Table 2: the nonlinear attack, and 224 pixels
 
-SNR in dB, normalised by channel, mean ± deviation. *U-Net*: `learned-decoder`, of width {network.width} (the paper's has
-48), {steps:,} steps of {network.batch} rows, trained anew for every τ on {small[2]:,} images of Tiny-ImageNet at
-{small[0]} pixels; {small[1]:,} private images of CIFAR-10, one row each. It knows neither weights nor partners. *Linear
-optimum*: weights and sources are known, and {big[2]:,} other images of CIFAR-10; at 224 pixels {big[1]:,} private images,
-one round, all enlarged alike.
+SNR in dB, normalised by channel, mean ± deviation. *U-Net*: `learned-decoder`, of width {network.width} (the paper's
+has 48), {steps:,} steps of {network.batch} rows, trained anew for every τ on {small[2]:,} images of Tiny-ImageNet at
+{small[0]} pixels; {small[1]:,} private images of CIFAR-10, one row each. It knows neither weights nor partners.
+*Linear optimum*: weights and sources are known, and {big[2]:,} other images of CIFAR-10; at 224 pixels {big[1]:,}
+private images, one round, all enlarged alike.
 
 {table([*heads, "the mean image"], lines)}
 At the paper's own size, from its own rows, the linear optimum beats the paper's network wherever that is said to fail:

@@ -15,7 +15,7 @@ from hideseek.seek.rows.learned_decoder import LearnedDecoder, objective, variat
 from hideseek.seek.run import refusal, run
 from toys import images
 
-QUICK = LearnedDecoder(rows=1600, width=4)
+QUICK = LearnedDecoder(rows=3200, width=4, batch=8, rate=5e-3)
 
 
 def faces() -> tuple[Samples, Samples]:
@@ -38,12 +38,12 @@ def test_the_objective_is_the_paper_s() -> None:
 
 def test_own_encodings_come_with_the_image_that_they_were_made_for() -> None:
     private, own = faces()
-    release, _ = SingularizedMixup(radius=1e-6, alpha=0.5).hide(private, None, seeded(0))
+    release, _ = SingularizedMixup(radius=1e-6, alpha=0.501).hide(private, None, seeded(0))
     training, _ = own_encodings(replace(release, own=own), 64, 32, seeded(1))
     for rows, truth in replace(training, wanted="images").epoch(0, 0):
-        partner = 2 * rows - truth  # both have a weight of one half
-        assert float(torch.cdist(truth.flatten(1), own.pixels().flatten(1)).min(1).values.max()) < 0.05
-        assert float(torch.cdist(partner.flatten(1), own.pixels().flatten(1)).min(1).values.max()) < 0.05
+        partner = 2 * rows - truth  # both have a weight of nearly one half
+        assert float(torch.cdist(truth.flatten(1), own.pixels().flatten(1)).min(1).values.max()) < 1e-3
+        assert float(torch.cdist(partner.flatten(1), own.pixels().flatten(1)).min(1).values.max()) < 1.0
 
 
 def test_little_noise_is_undone_and_the_floor_stands_beside_it() -> None:
@@ -87,7 +87,7 @@ def test_less_work_is_fewer_encodings() -> None:
     half = full.within(full.work(task) / 2, task)
     assert 20_000 < half.rows < 30_000
     assert half.work(task) <= full.work(task) / 2
-    assert full.within(0.0, task).rows == 1600
+    assert full.within(0.0, task).rows == 6400
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from hideseek.train.worker import torch_seed
 
 VALIDATED_ON = 512  # own rows that a trained network is tried on
 BLOCK = 1 << 20  # pixels that are decoded at a time
-LEAST_ROWS = 1600  # fifty batches: below, a network has hardly begun
+LEAST_ROWS = 6400  # two hundred batches: below, a network has hardly begun
 STEP = 330  # calls of a step of training
 
 
