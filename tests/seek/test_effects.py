@@ -119,10 +119,15 @@ EFFECTS = {
     "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
     "smooth-signs": Effect(InstaHide(k=4), ("re-identified",), 3, {"rows": 100}, images="faces"),
     "unmix-repeats": Effect(
-        SingularizedMixup(), ("recovered", "re-identified"), 30, images="photos of five classes", repeats=20.0
+        SingularizedMixup(), ("recovered", "re-identified"), 30, images="small photos of five classes", repeats=5.0
     ),
     "learned-decoder": Effect(
-        Laplace(scale=0.3), ("recovered", "re-identified"), 1, {"rows": 3200, "width": 6}, "faces", drowned
+        SingularizedMixup(radius=1.0),
+        ("re-identified",),
+        1,
+        {"rows": 3200, "width": 4, "batch": 8, "rate": 5e-3},
+        "faces",
+        drowned,
     ),
     "linear-optimum-labels": Effect(
         Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned
@@ -138,14 +143,14 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
         both = normalise(load("faces", size=16), "channel")
         return both.take(slice(0, 40)), both.take(slice(40, None))
     private, public = photos("channel", public=600)
-    if kind == "photos of five classes":
-        return replace(private.take(slice(0, 40)), labels=torch.eye(5)[torch.arange(40) % 5], classes=()), public
     if kind == "gaussian":
         classes = private.labels.shape[1]
         labels = torch.eye(classes)[torch.arange(40) % classes]
         return Samples(seeded(9).normals(40, 3, 16, 16), labels), public
-    if kind == "small photos":
+    if kind.startswith("small photos"):
         private, public = (replace(part, images=part.images[..., 8:24, 8:24]) for part in (private, public))
+    if kind == "small photos of five classes":  # neighbours are of two
+        return replace(private.take(slice(0, 40)), labels=torch.eye(5)[torch.arange(40) % 5], classes=()), public
     return private.take(slice(0, 40)), public
 
 

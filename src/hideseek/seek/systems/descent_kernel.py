@@ -21,9 +21,18 @@ def descended(matrix: csr_array, right: Floats, penalties: Floats, steps: int, t
 
 
 @compiled(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
-def _descend(  # type: ignore[no-untyped-def] # pragma: no cover (compiled)
-    first, last, indptr, indices, data, right, penalties, steps, tolerance, answer
-):
+def _descend(  # pragma: no cover (compiled)
+    first: int,
+    last: int,
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    data: Floats,
+    right: Floats,
+    penalties: Floats,
+    steps: int,
+    tolerance: float,
+    answer: Floats,
+) -> None:
     """Descend for some groups of columns; those that are done take steps of length 0.
 
     On and on at the level of rounding, directions would grow until they are no numbers.

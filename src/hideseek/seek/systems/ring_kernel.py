@@ -12,6 +12,7 @@ TOGETHER = 16  # columns that a thread takes through a ring side by side
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+Pointers = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,18 @@ def rings_of(matrix: csr_array) -> Rings | None:
 
 
 @compiled()
-def _walk(  # type: ignore[no-untyped-def] # pragma: no cover (compiled)
-    indptr, indices, data, turned_indptr, turned_indices, starts, images, rows, near, far
-):
+def _walk(  # pragma: no cover (compiled)
+    indptr: Pointers,
+    indices: Pointers,
+    data: Floats,
+    turned_indptr: Pointers,
+    turned_indices: Pointers,
+    starts: Places,
+    images: Places,
+    rows: Places,
+    near: Floats,
+    far: Floats,
+) -> int:
     """Go from each image through a row to the next image until the ring closes; give how many rings there are."""
     done = np.zeros(len(indptr) - 1, np.bool_)
     rings, place = 0, 0
@@ -85,9 +95,18 @@ def _walk(  # type: ignore[no-untyped-def] # pragma: no cover (compiled)
 
 
 @compiled(error_model="numpy")
-def _solve(  # type: ignore[no-untyped-def] # pragma: no cover (compiled)
-    first, last, starts, images, rows, near, far, right, roots, answer
-):
+def _solve(  # pragma: no cover (compiled)
+    first: int,
+    last: int,
+    starts: Places,
+    images: Places,
+    rows: Places,
+    near: Floats,
+    far: Floats,
+    right: Floats,
+    roots: Floats,
+    answer: Floats,
+) -> None:
     """Solve by rotations (QR), image after image; W'W + μ would square the condition, and W is near-singular.
 
     Before image u_j is eliminated, what is known of it and of the ring's first image u_0 is a triangle: p u_j + q u_0 =
