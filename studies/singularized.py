@@ -1,6 +1,7 @@
 """Singularized Mixup ("Augmented Mixup Procedure for Privacy-Preserving Collaborative Training"): its claims, measured.
 
-Attacks: Table 1, the linear one (`singularized_attacks.py`).
+Attacks: Table 1, the linear one (`singularized_attacks.py`); Table 2, the U-Net, Figures 1 to 3, and images at 224
+pixels (`singularized_images.py`).
 
 Accuracy: Table 3, one party, and Table 4, many. Parties share features of a public network, hidden at the radius that
 Theorem 4.2 asks for in the space that is shared; what was trained on them is tested on clean features.
@@ -20,6 +21,7 @@ from typing import Any
 
 import singularized_attacks
 import singularized_findings
+import singularized_images
 import singularized_means
 import torch
 import tyro
@@ -154,6 +156,7 @@ def main() -> None:
     try:
         if not asked.render:
             others = [*singularized_means.trials(scale), *singularized_attacks.trials(asked.scale)]
+            others += singularized_images.trials(asked.scale)
             ledger.measure(chosen([*trials(scale), *others], asked.only), asked.stale)
     finally:
         render(ledger, scale, path)
@@ -165,6 +168,7 @@ def render(ledger: Ledger, scale: Scale, path: Path) -> None:
         f"# {ledger.title}\n\nEvery figure is in `{path.name}`, with its settings, seed and commit.\n",
         *singularized_findings.sections(ledger, scale, path),
         singularized_attacks.section(ledger, path),
+        singularized_images.section(ledger, path, singularized_attacks.optima(ledger)),
         ledger.legend("singularized.py"),
     ]
     path.with_suffix(".md").write_text("\n".join(parts))

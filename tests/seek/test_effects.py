@@ -23,6 +23,7 @@ from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
 from releases import photos
+from repeated_pairs import repeated
 from weak_generator import masked_by
 
 Given = tuple[EncodedRelease, MixingSecret]
@@ -61,6 +62,8 @@ class Effect:
     nothing_in: Callable[["Effect"], Given] = noise
     masks: int | None = None
     """The seed of a careless generator that masks come from."""
+    repeats: float | None = None
+    """The length of the noise of pairs that are the same in every round."""
 
 
 CROSS, MIXED = InstaHide(k=2, k_private=1), Mixup(k=2, k_private=1)
@@ -115,6 +118,20 @@ EFFECTS = {
     "phase-retrieval": Effect(InstaHide(k=2), ("recovered", "re-identified"), 8),
     "link-and-solve": Effect(InstaHide(k=2), ("recovered",), 10, {"turns": 3}),
     "smooth-signs": Effect(InstaHide(k=4), ("re-identified",), 3, {"rows": 100}, images="faces"),
+    "unmix-repeats": Effect(
+        SingularizedMixup(), ("recovered", "re-identified"), 30, images="small photos of five classes", repeats=5.0
+    ),
+    "learned-decoder": Effect(
+        SingularizedMixup(radius=1.0),
+        ("re-identified",),
+        1,
+        {"rows": 3200, "width": 4, "batch": 8, "rate": 5e-3},
+        "faces",
+        drowned,
+    ),
+    "linear-optimum-labels": Effect(
+        Laplace(scale=0.3), ("recovered", "re-identified"), images="faces", nothing_in=drowned
+    ),
     "linear-inversion": Effect(Mixup(k=2), ("recovered", "re-identified"), nothing_in=drowned),
     "equal-length": Effect(SingularizedMixup(tau=1e-2), ("membership-auc", "re-identified"), 1),
     "likelihood-ratio": Effect(InstaHide(k=2), ("membership-auc",), 2),
@@ -132,14 +149,19 @@ def private_and_public(kind: str) -> tuple[Samples, Samples]:
         classes = private.labels.shape[1]
         labels = torch.eye(classes)[torch.arange(40) % classes]
         return Samples(seeded(9).normals(40, 3, 16, 16), labels), public
-    if kind == "small photos":
+    if kind.startswith("small photos"):
         private, public = (replace(part, images=part.images[..., 8:24, 8:24]) for part in (private, public))
+    if kind == "small photos of five classes":  # neighbours are of two
+        return replace(private.take(slice(0, 40)), labels=torch.eye(5)[torch.arange(40) % 5], classes=()), public
     return private.take(slice(0, 40)), public
 
 
 def hidden(effect: Effect) -> Given:
     """A release whose attacker has images of his own; what is withheld stays so."""
     private, public = private_and_public(effect.images)
+    if effect.repeats is not None:
+        release, secret = repeated(private, effect.repeats, effect.rounds)
+        return replace(release, own=public), secret
     release, secret = effect.breaks.hide(
         private, public if effect.breaks.mixes_public else None, seeded(1), effect.rounds
     )

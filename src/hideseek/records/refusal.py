@@ -70,7 +70,7 @@ class Reason(StrEnum):
     NO_PLACES = "no-places", "this attack looks for images in other places of rows, and these rows have no places."
     NO_NEIGHBOURS = (
         "no-neighbours",
-        "this attack tells signs from neighbouring pixels, and what was mixed here has none.",
+        "this attack goes by neighbouring pixels, and what was mixed here has none.",
     )
     ONE_PRIVATE_IMAGE = (
         "one-private-image",
@@ -111,6 +111,12 @@ class Reason(StrEnum):
         "unusable-values",
         "all rows are the same, or their values are so large or so small that products of them are no numbers.",
     )
+    NOT_REPEATED = (
+        "not-repeated",
+        "rows in the same place of two rounds are of other classes: partners or the order were drawn anew, and this"
+        " attack is on the same pairs in every round.",
+    )
+    NO_CLASSES = "no-classes", "this attack reads weights from labels, and no row shows two classes."
     NOT_IN_PAIRS = "not-in-pairs", "this attack is on rows of two private images, and {given} are mixed in."
     NOT_GAUSSIAN = (
         "not-gaussian",

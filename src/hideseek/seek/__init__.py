@@ -22,6 +22,7 @@ from hideseek.seek.rows.chen import Chen
 from hideseek.seek.rows.demask import Demask
 from hideseek.seek.rows.distinguish import Distinguish
 from hideseek.seek.rows.generator import Generator
+from hideseek.seek.rows.learned_decoder import LearnedDecoder
 from hideseek.seek.rows.linear_inversion import LinearInversion
 from hideseek.seek.rows.link_and_solve import LinkAndSolve
 from hideseek.seek.rows.link_shifted import LinkShifted
@@ -31,6 +32,7 @@ from hideseek.seek.rows.phase_retrieval import PhaseRetrieval
 from hideseek.seek.rows.public_search import PublicSearch
 from hideseek.seek.rows.smooth_signs import SmoothSigns
 from hideseek.seek.rows.unmask_public import UnmaskPublic
+from hideseek.seek.rows.unmix_repeats import UnmixRepeats
 from hideseek.seek.run import refusal, run
 from hideseek.seek.signals.plain_products import PlainProducts
 from hideseek.seek.signals.ssim_search import Ssim
@@ -116,6 +118,11 @@ VARIANTS: dict[str, Attack[Any]] = {
     "public-search-demasked": PublicSearch(signs=RestoreSigns()),
     # a mistake that hideseek does not make: masks of a generator whose seed has 32 bits
     "generator": Generator(),
+    # another: the same pairs in the same order in every round, as in the published code of Singularized Mixup
+    "unmix-repeats": UnmixRepeats(),
+    # Singularized Mixup's nonlinear attack, which trains a network; its linear optimum with weights read from labels
+    "learned-decoder": LearnedDecoder(),
+    "linear-optimum-labels": LinearInversion(prior="public", weights="labels"),
     # gradient matching, as printed: Zhu et al. 2019, Zhao et al. 2020, Geiping et al. 2020, Yin et al. 2021
     "dlg": replace(AS_PRINTED, distance=Squared(), optimiser=Lbfgs(300, line_search=False), labels="joint"),
     "idlg": replace(AS_PRINTED, distance=Squared(), optimiser=Lbfgs(300, line_search=False)),

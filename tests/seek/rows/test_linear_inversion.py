@@ -122,6 +122,7 @@ def test_unknown_public_images_are_noise_that_rounds_average_out() -> None:
 SCHEMES: list[tuple[MixingEncoder, int, int]] = [
     (SingularizedMixup(radius=2.0), 1, 2),
     (SingularizedMixup(radius=2.0), 2, 2),
+    (SingularizedMixup(radius=2.0), 3, 2),
     (SingularizedMixup(radius=2.0), 2, 1),  # the second image unknown
     (Laplace(scale=0.3), 1, 1),
     (Mixup(k=4, k_private=2), 2, 2),
@@ -216,3 +217,25 @@ def test_what_cannot_be_solved_is_refused() -> None:
         LinearInversion("adam", "public")
     with pytest.raises(BadInput, match="one step or more"):
         LinearInversion(steps=0)
+
+
+def test_weights_are_read_from_labels_where_these_show_them() -> None:
+    """Where all classes differ the answer is that of known weights; where none do, expected weights still tell much."""
+    faces = normalise(load("faces", size=12), "channel")
+    private, own = faces.take(slice(0, 40)), faces.take(slice(40, None))
+    attack, given = LinearInversion(prior="public", weights="labels"), LinearInversion(prior="public")
+    assert attack.needs == ("sources",)
+    truth, scores = private.pixels(), {}
+    for classes in (40, 1):
+        labelled = replace(private, labels=torch.eye(classes)[torch.arange(40) % classes])
+        known = replace(released(SingularizedMixup(radius=3.0), labelled, rounds=3), own=own)
+        evidence = run(attack, replace(known, weights=None), seeded(0))
+        (claim,) = evidence.claims
+        assert isinstance(claim, Reconstruction)
+        best = guessed(given, known)
+        scores[classes] = float(snr(truth, claim.images).mean()), float(snr(truth, best).mean())
+        assert evidence.remarks["share of weights that labels show"] == (1.0 if classes == 40 else 0.0)
+        if classes == 40:
+            assert torch.allclose(claim.images, best, atol=1e-4)
+    mean = float(snr(truth, own.pixels().mean(0, keepdim=True).expand_as(truth)).mean())
+    assert mean + 1 < scores[1][0] < scores[1][1]

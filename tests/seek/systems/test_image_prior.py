@@ -35,8 +35,11 @@ def test_the_prior_against_ledoit_and_wolf() -> None:
 def test_large_images_and_features_have_priors_too(monkeypatch: pytest.MonkeyPatch) -> None:
     own = images(30, stored=False)
     monkeypatch.setattr("hideseek.seek.systems.image_prior.FULL", 10)
+    monkeypatch.setattr("hideseek.seek.systems.image_prior.LEADING", 12)
     simple = prior_of(own)
-    assert simple.vectors is None
+    assert simple.vectors.shape == (12, 12)
+    others = np.setdiff1d(np.arange(len(simple.mean)), simple.leading)
+    assert simple.variances[others].max() <= simple.variances[simple.leading].sum() / 12  # those that vary most lead
     variance = (own.pixels().flatten(1).double().numpy() - simple.mean).var(0).sum()
     assert float(simple.variances.sum()) == pytest.approx(variance)
     covariance_of(simple)

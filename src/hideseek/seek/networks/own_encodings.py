@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -19,7 +20,7 @@ SHARE = 10  # one image in so many is held out
 
 @dataclass(frozen=True)
 class OwnEncodings:
-    """Batches of encodings x̃ and of the mixtures z under their masks, for one epoch.
+    """Batches of encodings x̃, and of the mixtures z under their masks, or of the images in the first place.
 
     Each is made when it is needed, and seen once. An image is used again and again, with other partners and weights;
     where images are larger than rows, a patch of it is cut at random, each time another.
@@ -36,6 +37,8 @@ class OwnEncodings:
     rows: int
     batch: int
     stream: Randomness
+    wanted: Literal["mixtures", "images"] = "mixtures"
+    """What comes with encodings."""
 
     @property
     def steps(self) -> int:
@@ -61,6 +64,8 @@ class OwnEncodings:
         if public is not None:
             public = cut(public.take(chance.permutation(len(public))[:size]), self.shape, chance)
         release, secret = self.scheme.hide(private, public, chance, rounds=-(-size // len(private)))
+        if self.wanted == "images":
+            return release.encoded.images, private.pixels(secret.sources[:, 0])
         return release.encoded.images, release.encoded.images * secret.signs()
 
 

@@ -4,10 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
-import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn import functional
 
@@ -18,9 +16,10 @@ from hideseek.progress import track
 from hideseek.records import Attack, EncodedRelease, Evidence, Reconstruction, Refusal, Samples, Task
 from hideseek.seek.run import check
 from hideseek.seek.systems.image_prior import prior_work
-from hideseek.seek.systems.least_squares import ridge, ridge_work
-from hideseek.seek.systems.linear_system import blocks, columns, misfit, mixing_matrix, not_linear
-from hideseek.seek.systems.wiener import ROUNDING, expected_images, without_like_images
+from hideseek.seek.systems.least_squares import ridge_work
+from hideseek.seek.systems.linear_system import misfit, mixing_matrix, not_linear
+from hideseek.seek.systems.weights_from_labels import with_read_weights
+from hideseek.seek.systems.wiener import expected_images, solved_images, without_like_images
 from hideseek.seek.work import CALL, TOUCH, largest
 
 LEAST_STEPS = 20  # of Adam
@@ -48,7 +47,6 @@ class LinearInversion(Attack[EncodedRelease]):
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease
-    needs: ClassVar[tuple[str, ...]] = ("weights", "sources")
     source: ClassVar[str] = "Singularized Mixup §5; the Gaussian optimum is ours"
 
     method: Literal["adam", "exact"] = "exact"
@@ -63,6 +61,13 @@ class LinearInversion(Attack[EncodedRelease]):
     """The weight of Adam's penalty on differences between neighbouring pixels."""
     penalty: float = 1e-4
     """The weight of Adam's penalty on squares."""
+    weights: Literal["given", "labels"] = "given"
+    """Whether weights are known, or read from labels: exact where classes differ, else their expected values."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override] # by value, not by class
+        """Name what must be known of the mix."""
+        return ("weights", "sources") if self.weights == "given" else ("sources",)
 
     def __post_init__(self) -> None:
         if self.method == "adam" and self.prior != "none":
@@ -71,31 +76,39 @@ class LinearInversion(Attack[EncodedRelease]):
             raise BadInput(f"Adam takes one step or more at a positive rate, not {self.steps} at {self.rate}.")
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
-        """Solve for all private images; nothing is left to chance."""
+        """Solve for all private images; chance draws only the own rows whose weights tell how weights vary."""
         check(self, release)
+        unsure, known = None, {}
+        if self.weights == "labels":
+            release, unsure, share = with_read_weights(release, chance)
+            known = {"share of weights that labels show": round(share, 4)}
         matrix = mixing_matrix(release)
         if self.method == "adam":
             images = self._descended(release, matrix.shape[1])
         elif self.prior == "none":
-            images = _solved(release, matrix)
+            images = solved_images(release, matrix)
         else:
-            images = expected_images(release, matrix)
+            images = expected_images(release, matrix, unsure)
         missed, rows = misfit(release, matrix, images)
         limits = pixel_range(release.encoded)
         images = images.reshape(-1, *release.encoded.shape)
-        guess = images if limits is None else images.clamp(*limits)
+        gain = float(images.norm()) / math.sqrt(max(1, images.numel()))
+        if limits is not None:
+            images.clamp_(*limits)  # in place: all images at once are large
         remarks = {
             "rows": matrix.shape[0],
             "images": matrix.shape[1],
             "residual": round(missed / max(rows, 1e-30), 6),
-            "gain": round(float(images.square().mean().sqrt()) / max(rows, 1e-30), 6),
+            "gain": round(gain / max(rows, 1e-30), 6),
+            **known,
         }
-        return Evidence((Reconstruction(guess, torch.arange(len(guess)), "images"),), remarks)
+        return Evidence((Reconstruction(images, torch.arange(len(images)), "images"),), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse masks and moved images, and an attacker whose prior has no images."""
         refusal = not_linear(release)
-        return without_like_images(release) if self.prior == "public" and refusal is None else refusal
+        informed = self.prior == "public" or self.weights == "labels"
+        return without_like_images(release) if informed and refusal is None else refusal
 
     def work(self, task: Task) -> float:
         """Count the steps of Adam, or what solving takes; and the prior."""
@@ -148,13 +161,3 @@ def pixel_range(samples: Samples) -> tuple[Float[Tensor, "c 1 1"], Float[Tensor,
         return None
     mean, std = (torch.tensor(part)[:, None, None] for part in (constants.mean, constants.std))
     return -mean / std, (1 - mean) / std
-
-
-def _solved(release: EncodedRelease, matrix: csr_array) -> Float[Tensor, "n pixels"]:
-    """Solve by least squares, block by block of pixels."""
-    solve = ridge(matrix)
-    found = torch.empty(matrix.shape[1], math.prod(release.encoded.shape))
-    for some in track(blocks(release.encoded), "solving"):
-        right = columns(release.encoded, some).double().numpy()
-        found[:, some] = torch.from_numpy(solve(right, np.full(right.shape[1], ROUNDING))).float()
-    return found

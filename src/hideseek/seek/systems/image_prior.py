@@ -14,6 +14,7 @@ from hideseek.seek.work import DOUBLE, TOUCH, eigendecomposition
 
 CHUNK = 512  # images that are worked on together
 FULL = 4096  # numbers an image may have for all their covariances to be estimated
+LEADING = 2048  # cosine components of larger images, those that vary most, whose covariances are
 COLOURS = 16  # channels that are taken for colours; more are features
 FLAT = 1e-12  # of the largest variance: what varies less does not vary
 
@@ -24,24 +25,27 @@ Array = NDArray[np.float64]
 class Prior:
     """Images as Gaussian vectors: a mean, and independent components of known variance in an orthonormal basis.
 
-    The basis is the cosine transform of decorrelated channels, in which natural images are nearly independent; where
-    `vectors` are given, it is turned further, to the eigenvectors of the covariance.
+    The basis is the cosine transform of decorrelated channels, in which natural images are nearly independent; the
+    components of `leading` are turned further, by `vectors`, to the eigenvectors of their covariance.
     """
 
     shape: tuple[int, int, int]
     mean: Array  # c·h·w
     colours: Array | None  # c × c; none of features, whose channels are no colours
     variances: Array  # c·h·w
-    vectors: Array | None = None
+    leading: NDArray[np.int64]  # places among the components
+    vectors: Array
 
     def components(self, images: Array) -> Array:
         """Give the components of images, rows of pixels."""
         cosines = _transformed(images, self.shape, self.colours)
-        return cosines if self.vectors is None else cosines @ self.vectors
+        cosines[:, self.leading] = cosines[:, self.leading] @ self.vectors
+        return cosines
 
     def pixels(self, components: Array) -> Array:
         """Give the images of components."""
-        flat = components if self.vectors is None else components @ self.vectors.T
+        flat = components.copy()
+        flat[:, self.leading] = components[:, self.leading] @ self.vectors.T
         mixed = idctn(flat.reshape(-1, *self.shape), axes=(2, 3), norm="ortho")
         return _recoloured(mixed, None if self.colours is None else self.colours.T).reshape(len(flat), -1)
 
@@ -49,8 +53,9 @@ class Prior:
 def prior_of(images: Samples) -> Prior:
     """Estimate what images like these have in common.
 
-    Of up to FULL numbers, all covariances are estimated, and drawn towards those of independent cosine components as
-    far as Ledoit and Wolf (2004) advise for so many images; of more, the variances of the cosine components alone.
+    All covariances are estimated, and drawn towards those of independent cosine components as far as Ledoit and Wolf
+    (2004) advise for so many images. Of more than FULL numbers, only those of the LEADING cosine components that vary
+    most; the others are taken to be independent.
     """
     if len(images) < 2:
         raise BadInput("a mean and a covariance need two images or more: give more of the attacker's own.")
@@ -73,29 +78,28 @@ def prior_of(images: Samples) -> Prior:
         squares += (_transformed(pixels(rows) - mean, images.shape, colours) ** 2).sum(0)
     variances = squares / len(images)
     variances = np.maximum(variances, max(FLAT * variances.max(), np.finfo(np.float64).tiny))
-    if len(mean) > FULL:
-        return Prior(images.shape, mean, colours, variances)
-    scale = np.sqrt(variances)
-    correlations, fourth = np.zeros((len(mean), len(mean))), 0.0
+    leading = np.sort(np.argsort(variances)[-LEADING if len(mean) > FULL else 0 :])
+    scale = np.sqrt(variances[leading])
+    correlations, fourth = np.zeros((len(leading), len(leading))), 0.0
     for rows in track(blocks, "what images have in common"):
-        values = _transformed(pixels(rows) - mean, images.shape, colours) / scale
+        values = _transformed(pixels(rows) - mean, images.shape, colours)[:, leading] / scale
         correlations += values.T @ values
         fourth += float(((values**2).sum(1) ** 2).sum())
     correlations /= len(images)
     share = shrinkage(correlations, fourth / len(images), len(images))
     covariance = (1 - share) * correlations * np.outer(scale, scale)
-    covariance[np.diag_indices_from(covariance)] = variances
+    covariance[np.diag_indices_from(covariance)] = variances[leading]
     values, vectors = eigh(covariance)
-    return Prior(images.shape, mean, colours, np.maximum(values, FLAT * values.max()), vectors)
+    variances[leading] = np.maximum(values, FLAT * values.max())
+    return Prior(images.shape, mean, colours, variances, leading, vectors)
 
 
 def prior_work(task: Task) -> float:
     """Count a prior, and the components of rows and images; a cosine transform takes some thirty passes."""
     images = (task.own or task.public) + task.items + task.images
     work = 45.0 * images * task.pixels * TOUCH
-    if task.pixels <= FULL:
-        work += eigendecomposition(task.pixels) + images * task.pixels**2 * DOUBLE
-    return work
+    turned = task.pixels if task.pixels <= FULL else LEADING
+    return work + eigendecomposition(turned) + images * turned**2 * DOUBLE
 
 
 def shrinkage(correlations: Array, fourth: float, count: int) -> float:

@@ -10,6 +10,8 @@ from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from hideseek.records import Task
+from hideseek.seek.systems.descent_kernel import descended
+from hideseek.seek.systems.ring_kernel import rings_of
 from hideseek.seek.work import CALL, DOUBLE, LOOKUP, eigendecomposition
 
 DENSE = 2500  # images that W'W is decomposed for: 50 MB, half a minute on one core
@@ -28,16 +30,19 @@ Solve = Callable[[Columns, Columns], Columns]
 def ridge(matrix: csr_array) -> Solve:
     """Give the function that finds min ‖W x − y‖² + μ ‖x‖² for some columns y at once, each with its own μ > 0.
 
-    Three ways, by how W looks. Rows of two images, and no more rows than images: the graph whose edges are rows is made
-    of rings, so elimination fills nothing in, and takes time in proportion to n. Up to DENSE images: the spectrum of
-    W'W, which serves every μ. Beyond: conjugate gradients, without factors, which would fill in.
+    Four ways, by how W looks. Each row two images, each image in two rows, as in one round of two: rings, along which
+    rotations take time in proportion to n. Other rows of two images, and no more rows than images: elimination fills
+    nothing in. Up to DENSE images: the spectrum of W'W, which serves every μ. Beyond: conjugate gradients, without
+    factors, which would fill in.
     """
     rows, images = matrix.shape
+    if (rings := rings_of(matrix)) is not None:
+        return rings.solve
     if rows <= images and int(np.diff(matrix.indptr).max(initial=0)) <= 2:
         return _eliminated(matrix)
     if images <= DENSE:
         return _spectral(matrix)
-    return partial(_descended, matrix)
+    return partial(descended, matrix, steps=STEPS, tolerance=TOLERANCE)
 
 
 def ridge_work(task: Task, *, separate: bool) -> float:
@@ -88,26 +93,3 @@ def _spectral(matrix: csr_array) -> Solve:
         return answer
 
     return solve
-
-
-def _descended(matrix: csr_array, right: Columns, penalties: Columns) -> Columns:
-    """Descend by conjugate gradients on the squared error (CGLS), all columns side by side."""
-    turned = matrix.T.tocsr()
-    residual = right.copy()
-    gradient = turned @ residual
-    direction = gradient.copy()
-    answer = np.zeros_like(gradient)
-    square = (gradient**2).sum(0)
-    enough = TOLERANCE**2 * square
-    for _ in range(STEPS):
-        if (square <= enough).all():
-            break
-        ahead = matrix @ direction
-        curve = (ahead**2).sum(0) + penalties * (direction**2).sum(0)
-        length = np.divide(square, curve, out=np.zeros_like(square), where=curve > 0)
-        answer += length * direction
-        residual -= length * ahead
-        gradient = turned @ residual - penalties * answer
-        before, square = square, (gradient**2).sum(0)
-        direction = gradient + np.divide(square, before, out=np.zeros_like(square), where=before > 0) * direction
-    return answer

@@ -59,7 +59,9 @@ def misfit(release: EncodedRelease, matrix: csr_array, images: Float[Tensor, "n 
     """Give the root mean square of Y − W X̂ and that of Y."""
     total = missed = 0.0
     for number, part in enumerate(rows_of(release.encoded)):
-        predicted = matrix[CHUNK * number : CHUNK * number + len(part)] @ images.numpy()
+        weights = matrix[CHUNK * number : CHUNK * number + len(part)]
+        used = np.unique(weights.indices)  # SciPy would make a copy of all images in double precision
+        predicted = weights[:, used] @ images.numpy()[used]
         missed += float((part.double() - torch.from_numpy(predicted)).square().sum())
         total += float(part.double().square().sum())
     size = matrix.shape[0] * images.shape[1]
