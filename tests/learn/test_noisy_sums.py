@@ -71,7 +71,7 @@ def test_no_image_changes_more_than_it_may() -> None:
 
 
 def test_the_noise_is_as_large_as_mu_asks_for() -> None:
-    """Weights of 200 runs scatter by C σ / n_c, with σ² = (1 + COUNT²) / 0.9 μ², and by the centre's, σ² / 0.1 μ², / n."""
+    """Weights of 200 runs scatter by the noise of sums, C √(1 + COUNT²) / √0.9 μ n_c, and by that of the centre."""
     mu = 20.0
     images, labels = vectors(TRAIN)
     weights = np.stack([layer(NoisySums(mu), seed)[0] for seed in range(200)])

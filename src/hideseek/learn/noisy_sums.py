@@ -33,8 +33,8 @@ class NoisySums:
     S_c = Σ_{i of c} v_i, and the number of images of each class. An image adds a vector of length √(1 + COUNT²) to all
     of this, so that noise of √(1 + COUNT²) / μ makes it a Gaussian mechanism; μ² adds.
 
-    `means`: the nearest mean, M_c = C S_c / n̂_c: argmax_c ⟨M_c, x − m̂⟩ − s ‖M_c‖² / 2, where s is the share of ‖M‖² that
-    is not noise, as in `class_means`. `least-squares` also sums v vᵀ, of length 1 again, and divides by that: linear
+    `means`: the nearest mean, M_c = C S_c / n̂_c: argmax_c ⟨M_c, x − m̂⟩ − s ‖M_c‖² / 2, where s is the share of ‖M‖²
+    that is not noise, as in `class_means`. `least-squares` also sums v vᵀ, of length 1 again, and divides by that: linear
     discriminants w_c = (A + λ)⁻¹ M_c, with λ as large as the largest eigenvalue of the noise in A, as
     sufficient-statistics perturbation does (Wang 2018).
     """
