@@ -59,7 +59,7 @@ def test_images_are_encoded_anew() -> None:
     assert epochs.steps == 4
     assert not torch.equal(first, second)
     assert source.scheme == InstaHide(k=2)
-    estimated = Defended(IMAGES, ShareUpdates("linear", encoding=Laplace())).with_estimates(seeded(1))
+    estimated = Defended(IMAGES, ShareUpdates("linear", encoding=Laplace())).with_estimates(seeded(1), 1)
     assert estimated.scheme == Laplace().with_estimates(IMAGES, None, seeded(1))
     assert source.identity() != replace(source, client=ShareUpdates("linear")).identity()
 

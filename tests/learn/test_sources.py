@@ -104,7 +104,7 @@ def test_the_scheme_of_a_source_has_its_estimates() -> None:
     assert Private(private, PrivateSGD()).scheme is None
     assert Plain.of(release).scheme == release.scheme
     assert Plain.of(release).samples is release.encoded
-    assert Reencoded(private, Laplace()).with_estimates(seeded(1)).scheme == release.scheme
+    assert Reencoded(private, Laplace()).with_estimates(seeded(1), 1).scheme == release.scheme
 
 
 def test_sources_that_differ_have_another_identity() -> None:

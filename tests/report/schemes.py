@@ -217,5 +217,5 @@ def singularized() -> SchemeResult:
         None,
         says,
         attacks,
-        bound=bound,
+        bounds=(bound,),
     )

@@ -181,6 +181,6 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
         ),
         advice=runner.advice.get(name, ()),
         effective=facts,
-        bound=used.bound(facts),
+        bounds=used.bounds(facts),
         state=question.states.get(name),
     )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 from hideseek.errors import BadInput
@@ -25,7 +26,10 @@ def canonical(text: str) -> dict[str, Any]:
         about = parsed(text)
         if not has_form(about) or text != json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False):
             raise ValueError
-        if json.dumps(to_json(from_json(about["scheme"]))) != json.dumps(about["scheme"]):
+        scheme = from_json(about["scheme"])
+        if json.dumps(to_json(scheme)) != json.dumps(about["scheme"]):
+            raise ValueError
+        if about.get("proved", []) != [asdict(each) for each in scheme.bounds(())]:
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise BadInput("the description is not what describes encodings, or holds something beside it") from None

@@ -83,7 +83,7 @@ def shard(answer: Message, log: GateLog) -> tuple[RecipeEncoder, dict[str, Tenso
 
 def must_be_rows(scheme: RecipeEncoder, tensors: dict[str, Tensor]) -> None:
     """Refuse rows that are not finite, labels that are none, and encodings without the mask that they should have."""
-    check_values(tensors, "the shard")
+    check_values(tensors, "the shard", noisy_labels=scheme.label_kind == "noisy")
     if scheme.masked and not balanced(tensors["images"]):
         raise BadInput("the encodings are not masked")
 

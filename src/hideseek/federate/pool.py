@@ -74,7 +74,9 @@ class Delivery:
         )
         if len(content) > shard["rows"] * row + HEADER or blake3(content).hexdigest() != shard["blake3"]:
             raise BadInput(f"the shard {place} is not what it described")
-        images = checked_content(content, f"the shard {place}", shard, wanted)["images"]
+        images = checked_content(
+            content, f"the shard {place}", shard, wanted, noisy_labels=scheme.label_kind == "noisy"
+        )["images"]
         if images.is_floating_point() and float(images.abs().max()) > (most := largest_number(self.agreement, scheme)):
             raise BadInput(f"the shard {place} holds numbers above {most:.3g}, which no encoding of images has")
         with new_file(path) as file:  # whole or not at all, and only what was checked

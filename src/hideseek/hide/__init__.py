@@ -3,6 +3,7 @@
 from hideseek.hide.encoders.augmented import Augmented
 from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.coarse import Coarse
+from hideseek.hide.encoders.gaussian_mixup import GaussianMixup
 from hideseek.hide.encoders.instahide import InstaHide, PairInstaHide
 from hideseek.hide.encoders.laplace import Laplace
 from hideseek.hide.encoders.mixup import Mixup
@@ -17,6 +18,7 @@ ENCODERS: dict[str, RecipeEncoder] = {
     "instahide-pair": PairInstaHide(),
     "laplace": Laplace(),
     "singularized-mixup": SingularizedMixup(),
+    "gaussian-mixup": GaussianMixup(),
     # "Evaluating gradient inversion attacks and defenses" (Huang et al. 2021), A.3: the same mechanisms, its settings.
     # Its InstaHide with k = 4 equals instahide-inside, and the list of schemes says so.
     "intra-instahide": InstaHide(k=4, largest=0.65),
@@ -29,6 +31,7 @@ __all__ = [
     "ENCODERS",
     "Augmented",
     "Coarse",
+    "GaussianMixup",
     "Geometry",
     "InstaHide",
     "Laplace",

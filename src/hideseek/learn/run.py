@@ -63,7 +63,7 @@ def learn(
     check_classes(samples)
     seed = shared_seed(chance, worker)  # drawn in any case, so that what follows is the same when it is resumed
     seed = seed if run_folder is None else run_folder.seed(seed)
-    estimated = source.with_estimates(chance)
+    estimated = source.with_estimates(chance, training.epochs)
     with torch_seed(seed):
         network = build(model, samples.shape, samples.labels.shape[1])
     check_batch_norm(network, training, worker)

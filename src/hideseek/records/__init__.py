@@ -8,7 +8,7 @@ from hideseek.records.claims import Attribution, Claim, Labels, Links, Masks, Pu
 from hideseek.records.encoded_release import EncodedRelease
 from hideseek.records.encoder import Bound, Change, ChangeKind, Effective, Encoder, Known
 from hideseek.records.evidence import Evidence
-from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncoder, Movement, RowNoise, RowType
+from hideseek.records.mixing_encoder import ImagesPerRow, LabelKind, MixingEncoder, Movement, RowNoise, RowType, SharedLabels
 from hideseek.records.refusal import Reason, Refusal, Refused
 from hideseek.records.release import Contents, Release
 from hideseek.records.samples import CutFrom, Normalisation, Samples
@@ -45,5 +45,6 @@ __all__ = [
     "RowNoise",
     "RowType",
     "Samples",
+    "SharedLabels",
     "Task",
 ]

@@ -38,9 +38,9 @@ class EncodedRelease(Release):
 
     @property
     def mixed_labels(self) -> Float[Tensor, "n classes"]:
-        """Give the labels as far as they show what is mixed: of n × 0 where one class of each row was drawn."""
+        """Give the labels as far as they show what is mixed: n × 0 where they are noisy, or one class was drawn."""
         labels = self.encoded.labels
-        return labels[:, :0] if self.scheme.label_kind == "drawn" else labels
+        return labels[:, :0] if self.scheme.label_kind in ("drawn", "noisy") else labels
 
     @property
     def encoder(self) -> MixingEncoder:

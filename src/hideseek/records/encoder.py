@@ -190,6 +190,6 @@ class Encoder(ABC):
         """Measure what the stated parameters come to in a release of this scheme."""
         return ()
 
-    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
-        """Say what is proved of the scheme, given its effective values."""
-        return None
+    def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
+        """Say what is proved of the scheme, given its effective values; without them, what its parameters prove."""
+        return ()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RowType = Literal["float32", "float16", "int8"]
 LabelKind = Literal["exact", "rounded", "drawn"]
+SharedLabels = Literal["exact", "rounded", "drawn", "noisy"]
 
 
 class ImagesPerRow(NamedTuple):
@@ -68,8 +69,11 @@ class MixingEncoder(Encoder):
         return None
 
     @property
-    def label_kind(self) -> LabelKind:
-        """Tell how labels are shared: as they were mixed, rounded to a decimal, or one class drawn by its weight."""
+    def label_kind(self) -> SharedLabels:
+        """Tell how labels are shared: as they were mixed, rounded to a decimal, one class drawn by its weight, or noisy.
+
+        Labels under noise may be negative, and need not sum to 1.
+        """
         return "exact"
 
     @property
@@ -115,6 +119,10 @@ class MixingEncoder(Encoder):
     @abstractmethod
     def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> MixingEncoder:
         """Give the encoder with all filled in that it estimates from the private images."""
+
+    def for_rounds(self, rounds: int) -> MixingEncoder:
+        """Give the encoder for a release of so many rounds, where what it adds to a row depends on how many there are."""
+        return self
 
     @abstractmethod
     def encodings(self, private: Samples, public: Samples | None, chance: Randomness, rows: int) -> Iterator[Samples]:

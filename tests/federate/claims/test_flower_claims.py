@@ -8,7 +8,7 @@ from scipy import stats
 
 from federate.claims.projects import CENTRAL, LOCAL, flower
 from hideseek.federate.claims import Assumptions, Report, check_project
-from hideseek.federate.claims.gaussian import gaussian_epsilon
+from hideseek.hide.privacy.gaussian import gaussian_epsilon
 
 PAIRS = {
     "DifferentialPrivacyClientSideFixedClipping": "fixedclipping_mod",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from hideseek.federate.claims.gaussian import classical_deviation, gaussian_epsilon, gaussian_mu, over_rounds
+from hideseek.hide.privacy.gaussian import classical_deviation, gaussian_epsilon, gaussian_mu, over_rounds
 from hideseek.federate.claims.records import NotKnown, judged
 from hideseek.federate.claims.sampled_gaussian import sampled_gaussian_epsilon
 from hideseek.federate.claims.sparse_vector import sending_epsilon, sparse_vector_epsilon, values_sent

@@ -42,8 +42,7 @@ def test_the_signal_to_noise_ratio_is_measured_in_the_rows() -> None:
         assert (ratio.stated, most.stated) == (0.01, 0.01)
         assert ratio.effective == pytest.approx((signal**2).sum() / (rest**2).sum(), rel=1e-5)
         assert most.effective == pytest.approx(0.7**2 / (0.3**2 * (1 + radius**2 / variance)), rel=1e-5)
-        proved = release.scheme.bound((ratio, most, together))
-        assert proved is not None
+        (proved,) = release.scheme.bounds((ratio, most, together))
         assert (proved.theorem, proved.value) == ("Theorem 4.2", most.effective)
 
 
@@ -116,7 +115,7 @@ def test_moved_images_change_no_effective_value() -> None:
 
 def test_nothing_is_proved_of_schemes_without_a_theorem() -> None:
     facts = (Effective("tau by Theorem 4.2", 0.01, 0.01, ""),)
-    assert Mixup().bound(facts) is None
-    assert Laplace().bound(facts) is None
-    assert SingularizedMixup().bound(()) is None
-    assert Augmented(SingularizedMixup()).bound(facts) is not None
+    assert Mixup().bounds(facts) == ()
+    assert Laplace().bounds(facts) == ()
+    assert SingularizedMixup().bounds(()) == ()
+    assert len(Augmented(SingularizedMixup()).bounds(facts)) == 1

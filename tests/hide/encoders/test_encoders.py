@@ -26,7 +26,8 @@ from hideseek.hide import (
 from hideseek.records import MixingEncoder, Samples
 
 ERROR = 1e-6
-NOISELESS = {name: scheme for name, scheme in ENCODERS.items() if name not in ("laplace", "singularized-mixup")}
+NOISY = ("laplace", "singularized-mixup", "gaussian-mixup")
+NOISELESS = {name: scheme for name, scheme in ENCODERS.items() if name not in NOISY}
 ALL = {**ENCODERS, "augmented": Augmented(ENCODERS["instahide-cross"]), "augmented laplace": Augmented(Laplace())}
 
 

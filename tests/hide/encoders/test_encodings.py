@@ -17,6 +17,8 @@ def test_pieces_are_whole(name: str) -> None:
     images = torch.cat([piece.images for piece in pieces])
     assert images.shape == private.images.shape
     assert images.isfinite().all()
+    if ENCODERS[name].label_kind == "noisy":  # any numbers
+        return
     mass = labels.sum(1)
     least = {"mixup-cross": 0.0, "instahide-cross": 0.3}.get(name, 1.0)  # public images have no labels
     assert (mass > least - 1e-5).all()

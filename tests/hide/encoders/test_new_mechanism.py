@@ -80,7 +80,7 @@ def test_it_is_known(scheme: RecipeEncoder) -> None:
     assert [each.citation.partition(",")[0] for each in known] == ["measured: studies/queries.py", "hideseek"]
     (together,) = scheme.effective(release, secret, seeded(1))
     assert together.effective == pytest.approx(1 / (0.6**2 + 0.4**2))
-    assert scheme.bound((together,)) is None
+    assert scheme.bounds((together,)) == ()
     assert scheme.weak_kind == "fixed-private"
     ((fewer, same, rounds),) = scheme.stronger(3)
     assert (fewer.after, same, rounds) == (1, scheme, 1)

@@ -2,7 +2,7 @@
 
 import math
 
-from hideseek.federate.claims.gaussian import classical_deviation, gaussian_epsilon, over_rounds
+from hideseek.hide.privacy.gaussian import classical_deviation, gaussian_epsilon, over_rounds
 from hideseek.federate.claims.records import Assumptions, Given, NotKnown, Setting, Situation, judged
 from hideseek.federate.claims.wording import rounds_in_words, written
 

@@ -2,7 +2,7 @@
 
 import math
 
-from hideseek.federate.claims.gaussian import gaussian_epsilon, gaussian_mu, over_rounds
+from hideseek.hide.privacy.gaussian import gaussian_epsilon, gaussian_mu, over_rounds
 from hideseek.federate.claims.records import Given, NotKnown, Setting, Situation, judged
 from hideseek.federate.claims.sampled_gaussian import sampled_gaussian_epsilon
 from hideseek.federate.claims.wording import rounds_in_words, written

@@ -28,6 +28,8 @@ class Augmented(Wrapping, mechanism="augmented"):
     def __post_init__(self) -> None:
         if isinstance(self.scheme, Augmented):
             raise BadInput("images are moved once before they are mixed: put both movements into one geometry.")
+        if not self.scheme.movable:
+            raise BadInput("images that are moved may be longer than the proof of this scheme allows: move none.")
 
     @property
     def linear(self) -> bool:

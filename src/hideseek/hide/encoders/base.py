@@ -70,6 +70,24 @@ class RecipeEncoder(MixingEncoder):
         """Tell that there is no noise."""
         return None
 
+    @property
+    def movable(self) -> bool:
+        """Tell whether images may be moved before they are mixed."""
+        return True
+
+    @property
+    def public_range(self) -> float | None:
+        """Give the largest number that a row may have before noise, where that is public; else it is measured."""
+        return None
+
+    def for_rounds(self, rounds: int) -> "RecipeEncoder":
+        """Give the encoder for a release of so many rounds; most are the same for all."""
+        return self
+
+    def check_given_away(self, given: tuple[str, ...]) -> None:
+        """Refuse to give away what the scheme counts on; most count on nothing that studies may not give away."""
+        return
+
     @abstractmethod
     def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
         """Draw which images are mixed into each row, and with what weights; row i is made for image i."""

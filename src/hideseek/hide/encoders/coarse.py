@@ -11,7 +11,7 @@ from hideseek.hide.encoders.base import RecipeEncoder
 from hideseek.hide.encoders.wrapping import Wrapping
 from hideseek.hide.mixing.precision import GRID, MOST_STEPS, Precision
 from hideseek.hide.mixing.recipe import Recipe
-from hideseek.records import Change, ChangeKind, Known, LabelKind, RowNoise, RowType, Samples
+from hideseek.records import Change, ChangeKind, Known, LabelKind, RowNoise, RowType, Samples, SharedLabels
 
 CHUNK = 1024  # images whose pixels are looked at together
 LEAST = 1e-12  # that the largest pixel counts for: images may be all zero
@@ -42,6 +42,8 @@ class Coarse(Wrapping, mechanism="coarse"):
     def __post_init__(self) -> None:
         if isinstance(self.scheme, Coarse):
             raise BadInput("rows and labels are rounded once: put both into one setting.")
+        if self.scheme.label_kind == "noisy" and self.labels != "exact":
+            raise BadInput("labels that have noise are shared as they are: leave out how labels are shared.")
         Precision.of(self)  # refuses a step that cannot be
 
     @property
@@ -55,9 +57,9 @@ class Coarse(Wrapping, mechanism="coarse"):
         return self.step
 
     @property
-    def label_kind(self) -> LabelKind:
+    def label_kind(self) -> SharedLabels:
         """Tell how exact labels are."""
-        return self.labels
+        return "noisy" if self.scheme.label_kind == "noisy" else self.labels
 
     @property
     def exact(self) -> bool:
@@ -76,7 +78,9 @@ class Coarse(Wrapping, mechanism="coarse"):
         if self.rows == "int8" and self.step is None:
             noise = recipe.scheme.noise(math.prod(private.shape))
             room = DEVIATIONS * math.sqrt(noise.variance) if noise is not None else 0.0
-            largest = max(largest_pixel(private), largest_pixel(public if self.mixes_public else None))
+            largest = recipe.scheme.public_range
+            if largest is None:
+                largest = max(largest_pixel(private), largest_pixel(public if self.mixes_public else None))
             filled = replace(filled, step=max(largest + room, LEAST) / MOST_STEPS)
         return replace(recipe, scheme=filled, precision=Precision.of(filled))
 

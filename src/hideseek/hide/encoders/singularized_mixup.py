@@ -198,13 +198,13 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
             *super().effective(release, secret, chance),
         )
 
-    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
+    def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
         """Give the bound of Theorem 4.2 at this radius: what is proved is not what was measured."""
         ratio = next((each.effective for each in effective if each.name == THEOREMS_TAU), None)
         if not ratio:
-            return None
+            return ()
         limits = "it says nothing of several rows, of priors, or of membership"
-        return Bound("Theorem 4.2", "the signal-to-noise ratio of one row", ratio, limits)
+        return (Bound("Theorem 4.2", "the signal-to-noise ratio of one row", ratio, limits),)
 
 
 def instead() -> Iterator[tuple[Change, RecipeEncoder]]:

@@ -1,6 +1,8 @@
 """An encoder around another: what it does not change is what that one says."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from hideseek.chance import Randomness
 from hideseek.hide.encoders.base import RecipeEncoder
@@ -42,6 +44,20 @@ class Wrapping(RecipeEncoder):
         """Tell how much noise a row has."""
         return self.scheme.noise(pixels)
 
+    def for_rounds(self, rounds: int) -> "Wrapping":
+        """Give it around the scheme for so many rounds."""
+        changed: Any = {"scheme": self.scheme.for_rounds(rounds)}
+        return replace(self, **changed)
+
+    def check_given_away(self, given: tuple[str, ...]) -> None:
+        """Refuse what the scheme refuses."""
+        self.scheme.check_given_away(given)
+
+    @property
+    def movable(self) -> bool:
+        """Tell what the scheme says."""
+        return self.scheme.movable
+
     @property
     def weak_kind(self) -> str:
         """Name the weak cases."""
@@ -55,6 +71,6 @@ class Wrapping(RecipeEncoder):
         """Measure what the parameters come to."""
         return self.scheme.effective(release, secret, chance)
 
-    def bound(self, effective: tuple[Effective, ...]) -> Bound | None:
+    def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
         """Say what is proved: neither moving nor what is done afterwards without the images takes it back."""
-        return self.scheme.bound(effective)
+        return self.scheme.bounds(effective)

@@ -19,7 +19,7 @@ ROUNDING = 1e-5  # by which mixed labels may miss a sum of 1
 HEADER = 1 << 20  # bytes that a shard may have beside its tensors
 Revealed = Literal["weights", "sources"]  # what a release may give away, to a stronger attacker
 _NEEDED = {"format", "scheme", "rows", "shape", "classes", "normalisation", "public", "reproducible", "shards"}
-_OPTIONAL = {"rounds", "given_away", "seed"}
+_OPTIONAL = {"rounds", "given_away", "seed", "proved"}
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -48,6 +48,15 @@ def _names(values: object) -> bool:
     return isinstance(values, list) and len(values) > 0 and all(isinstance(value, str) for value in values)
 
 
+def _bound(value: Any) -> bool:
+    """Tell whether this is what is proved, in words and a number."""
+    return (
+        set(value) == {"theorem", "quantity", "value", "limits"}
+        and all(isinstance(value[name], str) for name in ("theorem", "quantity", "limits"))
+        and type(value["value"]) in (int, float)
+    )
+
+
 def has_form(about: Any) -> bool:
     """Tell whether this is the content of a release.json, whatever it says."""
     try:
@@ -73,6 +82,7 @@ def has_form(about: Any) -> bool:
             and (about["public"] is None or _counts(about["public"]["images"]))
             and (about["public"] is None or isinstance(about["public"]["blake3"], str))
             and isinstance(about["normalisation"], dict)
+            and all(_bound(each) for each in about.get("proved", ()))
         )
     except (KeyError, TypeError, AttributeError):
         return False
@@ -104,7 +114,12 @@ def wanted_tensors(about: dict[str, Any], scheme: MixingEncoder) -> dict[str, tu
 
 
 def checked_shard(
-    path: Path, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]], row_bytes: int
+    path: Path,
+    shard: dict[str, Any],
+    wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]],
+    row_bytes: int,
+    *,
+    noisy_labels: bool = False,
 ) -> dict[str, torch.Tensor]:
     """Read one shard and check it; the bytes that are hashed are the bytes that are used."""
     try:
@@ -113,7 +128,7 @@ def checked_shard(
         raise _damaged(path) from None
     if blake3(content).hexdigest() != shard["blake3"]:
         raise _damaged(path)
-    return checked_content(content, path, shard, wanted)
+    return checked_content(content, path, shard, wanted, noisy_labels=noisy_labels)
 
 
 def _damaged(path: Path | str) -> BadInput:
@@ -121,7 +136,12 @@ def _damaged(path: Path | str) -> BadInput:
 
 
 def checked_content(
-    content: bytes, path: Path | str, shard: dict[str, Any], wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]]
+    content: bytes,
+    path: Path | str,
+    shard: dict[str, Any],
+    wanted: dict[str, tuple[torch.dtype, tuple[int, ...]]],
+    *,
+    noisy_labels: bool = False,
 ) -> dict[str, torch.Tensor]:
     """Check what is in the bytes of one shard, wherever they come from; their checksum is the caller's to check."""
     try:
@@ -134,16 +154,16 @@ def checked_content(
     for name, tensor in tensors.items():
         if tensor.dtype != wanted[name][0]:
             raise BadInput(f"{path} holds numbers of another type than stated: do not use this release.")
-    check_values(tensors, path)
+    check_values(tensors, path, noisy_labels=noisy_labels)
     return tensors
 
 
-def check_values(tensors: dict[str, torch.Tensor], path: Path | str) -> None:
-    """Refuse numbers that are not finite, and labels that are none."""
+def check_values(tensors: dict[str, torch.Tensor], path: Path | str, *, noisy_labels: bool = False) -> None:
+    """Refuse numbers that are not finite, and labels that are none; those under noise may be any number."""
     if not all(map(all_finite, tensors.values())):
         raise BadInput(f"{path} holds numbers that are not finite: do not use this release.")
     labels = tensors["labels"]
-    if (labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any():
+    if not noisy_labels and ((labels < 0).any() or (labels.sum(1) > 1 + ROUNDING).any()):
         raise BadInput(f"{path} holds labels that are negative or sum to more than 1: do not use this release.")
 
 

@@ -57,11 +57,13 @@ def write_release(
     gets the ground truth, and `give_away` names what of it goes into the release, for a stronger attacker.
     """
     size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
+    encoder.check_given_away(give_away)
     need_space(folder, size, "the release", "hide in fewer rounds, ")
     recipe = checked_recipe(encoder, private, public, chance, rounds)
     used = public if encoder.mixes_public else None
     with SecretWriter(secret, folder, recipe, private, used) as keeper, new_folder(folder) as partial:
         shards = write_shards(recipe, private, public, chance, partial, keeper, give_away)
+        proved = recipe.scheme.bounds(())
         about = {
             "format": FORMAT,
             "scheme": to_json(recipe.scheme),
@@ -74,6 +76,7 @@ def write_release(
             "public": used and {"images": len(used), "blake3": images_digest(used)},
             "reproducible": chance.reproducible,
             **({"seed": chance.seed} if chance.reproducible else {}),
+            **({"proved": [asdict(each) for each in proved]} if proved else {}),
             "shards": shards,
         }
         text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False).encode()
@@ -103,7 +106,7 @@ def read_release(folder: Path) -> EncodedRelease:
     start = 0
     for number, shard in enumerate(track(about["shards"], "reading")):
         path = folder / shard_name(number)
-        tensors = checked_shard(path, shard, wanted, row_bytes)
+        tensors = checked_shard(path, shard, wanted, row_bytes, noisy_labels=scheme.label_kind == "noisy")
         check_given(path, tensors, about["rows"] // about.get("rounds", 1))
         stop = start + shard["rows"]
         for name, tensor in tensors.items():

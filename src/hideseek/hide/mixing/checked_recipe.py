@@ -26,6 +26,7 @@ def checked_recipe(
     keys = 2 * rows * (12 * sum(encoder.images_per_row) + 8)  # sources, weights and order, once more when rounds join
     need_memory(keys, f"drawing who is mixed with whom in {rows:,} rows", "hide fewer images, or in fewer rounds")
     written: list[Recipe] = []
+    encoder = encoder.for_rounds(rounds)
     for _ in range(rounds):
         scheme = written[0].scheme if written else encoder  # what it estimated once, it need not estimate again
         recipe = scheme.recipe(private, public, chance)

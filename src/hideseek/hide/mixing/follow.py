@@ -32,6 +32,7 @@ def follow(
     images = torch.empty(len(recipe), *private.shape, device=private.images.device) if out is None else out
     mask = torch.empty(len(recipe), channels, (height * width + 7) // 8, dtype=torch.uint8) if recipe.masked else None
     transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
+    label_noise = torch.zeros(len(recipe), private.labels.shape[1]) if recipe.label_noise is not None else None
     blend_rows = blend or blender(private, public, moves=transforms is not None)
 
     def make(block: tuple[slice, Randomness]) -> None:
@@ -39,6 +40,8 @@ def follow(
         part = recipe.rows(rows)
         if part.noise is not None:
             images[rows] = part.noise.draw(channels * height * width, stream).view(-1, *private.shape)
+        if label_noise is not None and part.label_noise is not None:
+            label_noise[rows] = part.label_noise.draw(label_noise.shape[1], stream)
         if mask is not None:
             stream.fill(mask[rows].numpy())
         if transforms is not None and part.geometry is not None:
@@ -49,9 +52,12 @@ def follow(
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))
-        labels = recipe.precision.round_labels(_mixed_labels(private, recipe), chance)  # meanwhile
+        labels = _mixed_labels(private, recipe)  # meanwhile
         for _ in blocks:
             pass
+    if label_noise is not None:
+        labels += label_noise.to(labels.device)
+    labels = recipe.precision.round_labels(labels, chance)
     encoded = Samples(images, labels, classes=private.classes, normalisation=private.normalisation)
     return Batch(encoded, mask, transforms)
 

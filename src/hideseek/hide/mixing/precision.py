@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import LabelKind, MixingEncoder, RowType
+from hideseek.records import MixingEncoder, RowType, SharedLabels
 
 GRID: Final = 10  # steps of 1 that rounded labels are multiples of: one decimal
 MOST_STEPS: Final = 127  # of a row in int8, either way
@@ -20,7 +20,7 @@ LARGEST_HALF: Final = 65504.0  # the largest float16
 class Precision:
     """How exactly numbers are shared; `step` is the unit of rows in int8."""
 
-    labels: LabelKind = "exact"
+    labels: SharedLabels = "exact"
     rows: RowType = "float32"
     step: float | None = None
 
@@ -51,7 +51,7 @@ class Precision:
         Rounded labels keep their mass, to a decimal: of the steps that rounding down leaves, one each goes to the
         classes that lost most. A class that was drawn has the label 1, in schemes with public images too.
         """
-        if self.labels == "exact" or not labels.numel():
+        if self.labels in ("exact", "noisy") or not labels.numel():
             return labels
         exact = labels.double()
         if self.labels == "rounded":

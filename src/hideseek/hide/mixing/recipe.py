@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
+from torch.nn.functional import pad
 
 from hideseek.chance import Randomness
+from hideseek.chance.gaussian_noise import gaussian_noise
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.geometry import Geometry
 from hideseek.hide.mixing.precision import Precision
@@ -22,9 +25,13 @@ MOST_NOISE = 1e30  # sums of squares of more would not fit
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise for every row: weights_r · size · e_r, with e_r of unit Laplace pixels, or a point on the unit sphere."""
+    """Noise for every row: weights_r · size · e_r; e_r has Laplace or Gaussian pixels, or is a point of a sphere.
 
-    kind: Literal["laplace", "sphere"]
+    All of them of unit scale, unit deviation or unit radius. Gaussian noise is what proofs are about, and is drawn with
+    more care (`chance/gaussian_noise.py`).
+    """
+
+    kind: Literal["laplace", "sphere", "gaussian"]
     size: float
     weights: Float[Tensor, " m"]
 
@@ -34,13 +41,17 @@ class Noise:
 
     def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
         """Draw the noise of every row."""
-        drawn = chance.laplace if self.kind == "laplace" else chance.sphere
-        return drawn(len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
+        draw = {"laplace": chance.laplace, "sphere": chance.sphere, "gaussian": partial(gaussian_noise, chance)}
+        return draw[self.kind](len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
+
+    def rows(self, rows: slice | Tensor) -> Self:
+        """Give the noise of some rows."""
+        return replace(self, weights=self.weights[rows])
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the rows of a release are made: x̃_r = σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r), ỹ_r = Σ_j λ_rj y_{s_rj}.
+    """How the rows of a release are made: x̃_r = σ_r ∘ (Σ_j λ_rj x_{s_rj} + noise_r), ỹ_r = Σ_j λ_rj y_{s_rj} + noise.
 
     `scheme` is the encoder with everything filled in that it estimated from the private images.
     """
@@ -51,6 +62,7 @@ class Recipe:
     public_sources: Int[Tensor, "m k_public"]
     label_weights: Float[Tensor, "m k_private"] | None = None  # None: those of the private images
     noise: Noise | None = None
+    label_noise: Noise | None = None
     geometry: Geometry | None = None
     precision: Precision = field(default_factory=Precision)
 
@@ -70,16 +82,18 @@ class Recipe:
             weights=self.weights[rows],
             public_sources=self.public_sources[rows],
             label_weights=None if self.label_weights is None else self.label_weights[rows],
-            noise=self.noise and replace(self.noise, weights=self.noise.weights[rows]),
+            noise=self.noise and self.noise.rows(rows),
+            label_noise=self.label_noise and self.label_noise.rows(rows),
         )
 
 
 def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
-    """Join the recipes of one scheme's rounds."""
+    """Join the recipes of one scheme's rounds; where rows of one round have fewer images, they get some of weight 0."""
     first, *others = recipes
     if not others:
         return first
-    noises = [recipe.noise.weights for recipe in recipes if recipe.noise is not None]
+    width = max(recipe.sources.shape[1] for recipe in recipes)
+    recipes = [_widened(recipe, width) for recipe in recipes]
     labels = [recipe.label_weights for recipe in recipes if recipe.label_weights is not None]
     return replace(
         first,
@@ -87,7 +101,26 @@ def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
         weights=torch.cat([recipe.weights for recipe in recipes]),
         public_sources=torch.cat([recipe.public_sources for recipe in recipes]),
         label_weights=torch.cat(labels) if labels else None,
-        noise=first.noise and replace(first.noise, weights=torch.cat(noises)),
+        noise=_joined([recipe.noise for recipe in recipes if recipe.noise is not None]),
+        label_noise=_joined([recipe.label_noise for recipe in recipes if recipe.label_noise is not None]),
+    )
+
+
+def _joined(noises: list[Noise]) -> Noise | None:
+    return replace(noises[0], weights=torch.cat([noise.weights for noise in noises])) if noises else None
+
+
+def _widened(recipe: Recipe, width: int) -> Recipe:
+    """Give every row of a recipe without public images so many private ones: its first, again, without weight."""
+    more = width - recipe.sources.shape[1]
+    if not more:
+        return recipe
+    labels = recipe.label_weights
+    return replace(
+        recipe,
+        sources=torch.cat([recipe.sources, recipe.sources[:, :1].expand(-1, more)], 1),
+        weights=pad(recipe.weights, (0, more)),
+        label_weights=None if labels is None else pad(labels, (0, more)),
     )
 
 

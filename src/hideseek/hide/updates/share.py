@@ -94,6 +94,8 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
         if self.encoding is not None and self.encoding.mixes_public:
             raise BadInput("clients mix their own images alone here: choose a scheme without public images.")
         scheme = self.with_estimates(private, public, chance)
+        if self.encoding is not None:
+            scheme = replace(scheme, encoding=self.encoding.for_rounds(rounds))
         model = scheme.start
         assert model is not None  # noqa: S101 (filled in above)
         parts, sources, weights, round_of = [], [], [], []

@@ -48,8 +48,8 @@ class Source(ABC, Generic[B]):
     def batches(self, training: Training, chance: Randomness, seed: int, worker: Worker) -> B:
         """Give the batches of all epochs: secrets are drawn from `chance`, what is no secret from `seed`."""
 
-    def with_estimates(self, chance: Randomness) -> Self:
-        """Give the source whose scheme has all filled in that it estimates from the samples."""
+    def with_estimates(self, chance: Randomness, epochs: int) -> Self:
+        """Give the source whose scheme has all filled in: what it takes from the samples, and from so many epochs."""
         return self
 
     @contextmanager

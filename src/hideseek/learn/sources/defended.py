@@ -52,12 +52,12 @@ class Defended(Source[DefendedBatches]):
         """How images are encoded before."""
         return self.client.encoding
 
-    def with_estimates(self, chance: Randomness) -> Self:
+    def with_estimates(self, chance: Randomness, epochs: int) -> Self:
         """Estimate once what the encoding takes from the samples."""
         encoding = self.client.encoding
         if encoding is None:
             return self
-        estimated: Any = encoding.with_estimates(self.samples, None, chance)
+        estimated: Any = encoding.for_rounds(epochs).with_estimates(self.samples, None, chance)
         return replace(self, client=replace(self.client, encoding=estimated))  # type: ignore[type-var]
 
     def batches(self, training: Training, chance: Randomness, seed: int, worker: Worker) -> DefendedBatches:

@@ -69,9 +69,9 @@ class Reencoded(Source[EncodedBatches]):
         """The encoder."""
         return self.encoder
 
-    def with_estimates(self, chance: Randomness) -> Self:
+    def with_estimates(self, chance: Randomness, epochs: int) -> Self:
         """Estimate once what the encoder takes from the private samples, so that all epochs are encoded alike."""
-        return replace(self, encoder=self.encoder.with_estimates(self.samples, self.public, chance))
+        return replace(self, encoder=self.encoder.for_rounds(epochs).with_estimates(self.samples, self.public, chance))
 
     def batches(self, training: Training, chance: Randomness, seed: int, worker: Worker) -> EncodedBatches:
         """Give fresh encodings every epoch; their keys are secret."""

@@ -130,6 +130,7 @@ class SchemeResult:
     known: tuple[Known, ...] = ()
     advice: tuple[Advice, ...] = ()
     effective: tuple[Effective, ...] = ()
-    bound: Bound | None = None
+    bounds: tuple[Bound, ...] = ()
+    """What is proved."""
     state: ModelState | None = None
     """The state of the model that updates are of, where several are audited side by side."""

@@ -1,10 +1,10 @@
-"""The exact ε of the Gaussian mechanism, of any noise, and of many rounds of it."""
+"""The Gaussian mechanism, exactly: ε and δ of any noise, of many rounds, and what attackers can do at most."""
 
 import math
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 FURTHEST = 60.0  # deviations of a normal: e^(−60²/2) is far below every δ that a float64 can hold
 
@@ -53,6 +53,17 @@ def log_delta(t: float, mu: float) -> float:
     return float(log_ndtr(-t)) + (math.log1p(-ratio) if ratio < 1 else -math.inf)
 
 
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """Give the least δ at which a Gaussian mechanism of this μ is (ε, δ) differentially private.
+
+    δ = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2)    (Balle and Wang 2018, theorem 8)
+
+    >>> f"{gaussian_delta(3.0, 0.719):.2g}", gaussian_delta(800.0, 1.0), gaussian_delta(1.0, 0.0)
+    ('1e-05', 0.0, 0.0)
+    """
+    return math.exp(log_delta(epsilon / mu - mu / 2, mu)) if mu > 0 else 0.0
+
+
 def over_rounds(mu: float, rounds: int) -> float:
     """Give μ of so many rounds: μ √T, exactly, also where a round depends on earlier ones.
 
@@ -77,3 +88,34 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         high *= 2
     found: float = brentq(lambda mu: gaussian_epsilon(mu, delta) - epsilon, 0.0, high, xtol=1e-12)
     return found
+
+
+def true_positives(mu: float, false_positives: float) -> float:
+    """Give the most that a test for one image finds (TPR) at a share of false alarms (FPR): Φ(Φ⁻¹(FPR) + μ).
+
+    Dong, Roth and Su 2022, equation 6; riskcal calls 1 − TPR beta and FPR alpha.
+
+    >>> round(true_positives(1.0, 0.01), 4)
+    0.0924
+    """
+    return float(ndtr(ndtri(false_positives) + mu))
+
+
+def reconstruction(mu: float, prior: float) -> float:
+    """Give the most that guessing an image succeeds by the release, where it succeeds by `prior` without: Φ(Φ⁻¹(κ) + μ).
+
+    Hayes, Mahloujifar and Balle 2023, corollary 4: it is the TPR at an FPR of κ.
+
+    >>> [round(reconstruction(mu, 0.01), 3) for mu in (0.268, 0.719, 1.666)]
+    [0.02, 0.054, 0.254]
+    """
+    return true_positives(mu, prior)
+
+
+def advantage(mu: float) -> float:
+    """Give the largest TPR − FPR of a test for one image: 2 Φ(μ/2) − 1, riskcal's advantage.
+
+    >>> round(advantage(1.0), 4)
+    0.3829
+    """
+    return float(2 * ndtr(mu / 2) - 1)

@@ -1,0 +1,285 @@
+"""Mixing with a proof: sums of clipped images and labels under Gaussian noise."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hideseek.chance import Randomness
+from hideseek.errors import BadInput
+from hideseek.hide.encoders.base import RecipeEncoder
+from hideseek.hide.encoders.guarantee import guarantees, measured
+from hideseek.hide.mixing.clipping import image_factors, label_factors
+from hideseek.hide.mixing.follow import follow
+from hideseek.hide.mixing.partners import partners
+from hideseek.hide.mixing.recipe import Noise, Recipe
+from hideseek.hide.mixing.secret_sets import allocated_sets, poisson_sets
+from hideseek.hide.privacy.calibration import Account, Proof
+from hideseek.records import (
+    Bound,
+    Change,
+    ChangeKind,
+    Effective,
+    Encoder,
+    ImagesPerRow,
+    Known,
+    Release,
+    RowNoise,
+    Samples,
+    SharedLabels,
+)
+from hideseek.records.secret import Secret
+
+WEAK = 0.01  # of a pixel: noise that hides nothing
+LESS = 4.0  # times less ε, where more noise is advised
+NEAR = 0.99  # of a stated ε: what is spent within it is stated as it was asked for
+MOST = 1e12  # ε that is counted with
+SOURCE = "hideseek, docs/threat-model.md; Dong, Roth and Su: Gaussian differential privacy, 2022"
+
+
+@dataclass(frozen=True)
+class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
+    """Mix clipped images under Gaussian noise, with a proof: x̃ = (1/m) Σ_{i∈S} clip(x_i, Cx) + N(0, σx² I).
+
+    Labels likewise: ỹ = (1/m) Σ_{i∈S} clip(y_i, Cy) + N(0, σy² I). The noise follows from ε and δ for the whole release,
+    of all rounds, by the proof that fits what is public of the sets S (`hide/privacy/calibration.py`):
+    1/z² = (Cx / m σx)² + (Cy / m σy)², split as σx = (z Cx / m) √(1 + 1/λ²), σy = (z Cy / m) √(1 + λ²).
+
+    - `known-mix`: partners as in Mixup, each image in m rows of a round; the mix may be known. μ = √(m T) / z.
+    - `poisson`: every image is in every row with probability m/n; `allocation`: every image is in m rows of a round,
+      drawn by itself. Both hold only while nobody knows which images are in which row.
+
+    Sums are divided by the constant m, never by how many images were drawn, which would depend on each of them. The
+    neighbouring relation is an image with its label that is added or left out, where n is known.
+
+    Limit: proofs are about real numbers; noise in float32 has gaps (`chance/gaussian_noise.py`).
+    """
+
+    harder: ClassVar = {"epsilon": -1, "delta": -1, "sigma": 1, "label_sigma": 1}
+
+    m: int = 4
+    """Images in a row, on average."""
+    epsilon: float = 8.0
+    """What all rounds may spend; follows from the noise if that is given."""
+    delta: float = 1e-5
+    """Less than 1 / images."""
+    proof: Proof = "known-mix"
+    """What is public of the mix."""
+    clip: float | None = None
+    """Cx, the longest that an image may be; none: √d."""
+    label_clip: float = 1.0
+    """Cy, the longest that a label may be."""
+    balance: float = 1.0
+    """λ: the larger, the less noise on images, and the more on labels."""
+    sigma: float | None = None
+    """σx; none: from epsilon."""
+    label_sigma: float | None = None
+    """σy; none: from epsilon."""
+    accounted: int | None = None
+    """Rounds that the noise is made for; none: those of this release."""
+    among: int | None = None
+    """n; filled in."""
+
+    def __post_init__(self) -> None:
+        if self.m < 1:
+            raise BadInput(f"a row has one image or more, not m = {self.m}.")
+        if not 0 < self.epsilon < math.inf:
+            raise BadInput(f"epsilon must be positive and finite, not {self.epsilon}.")
+        if not 0 < self.delta < 1:
+            raise BadInput(f"delta must be between 0 and 1, and less than 1 / images, not {self.delta}.")
+        for name in ("clip", "label_clip", "balance", "sigma"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise BadInput(f"{name.replace('_', ' ')} must be positive and finite, not {value}.")
+        if self.label_sigma is not None and not 0 < self.label_sigma < math.inf:
+            raise BadInput(
+                "labels without noise show which images are in a row, and nothing would be proved: give a label sigma"
+                f" that is positive and finite, not {self.label_sigma}."
+            )
+        if min(self.accounted or 1, self.among or 2) < 1:
+            raise BadInput("rounds that are accounted for, and images, are counted from one.")
+
+    @property
+    def images_per_row(self) -> ImagesPerRow:
+        """Tell how many images are mixed into a row, on average."""
+        return ImagesPerRow(self.m, 0)
+
+    @property
+    def label_kind(self) -> SharedLabels:
+        """Tell that labels have noise."""
+        return "noisy"
+
+    @property
+    def movable(self) -> bool:
+        """Tell that images may not be moved: one that was clipped may be longer when it was moved."""
+        return False
+
+    @property
+    def public_range(self) -> float | None:
+        """Give the clip: what is measured in private images is outside the proof."""
+        return self.clip
+
+    def for_rounds(self, rounds: int) -> "GaussianMixup":
+        """Account for so many rounds; more than were accounted for before are refused."""
+        if self.accounted is not None and rounds > self.accounted:
+            raise BadInput(
+                f"the noise is made for {self.accounted} rounds, and {rounds} would spend more than the stated epsilon:"
+                " account for as many as are released."
+            )
+        return self if self.accounted is not None else replace(self, accounted=rounds)
+
+    def check_given_away(self, given: tuple[str, ...]) -> None:
+        """Refuse to tell who is in which row where the proof counts on it, and how much of each, in any case."""
+        if given and self.proof != "known-mix":
+            raise BadInput(
+                f"the proof {self.proof} holds while nobody knows which images are in which row: give nothing of it"
+                " away, or choose the proof known-mix."
+            )
+        if "weights" in given:
+            raise BadInput(
+                "the weights tell how much of each image was clipped, which no proof covers: give away the sources"
+                " alone."
+            )
+
+    @property
+    def account(self) -> Account:
+        """Give what is released, as it is accounted for."""
+        return Account(self.proof, self.m, self.among or 2, self.accounted or 1)
+
+    @property
+    def multiplier(self) -> float:
+        """Give z, by the noise that is filled in: 1/z² = (Cx / m σx)² + (Cy / m σy)²."""
+        image = (self.clip or 0.0) / (self.m * (self.sigma or math.inf))
+        label = self.label_clip / (self.m * (self.label_sigma or math.inf))
+        return 1 / math.hypot(image, label)
+
+    def filled(self, private: Samples) -> "GaussianMixup":
+        """Fill in the clip, the noise, and the ε that this spends."""
+        count = len(private)
+        if self.delta * count >= 1:
+            raise BadInput(
+                f"delta must be smaller than 1 / images, here {1 / count:.1g}: with {self.delta:g}, to publish some"
+                " images as they are would count as private."
+            )
+        if self.m > count:
+            raise BadInput(f"m = {self.m} images cannot differ when there are {count}: lower m or add images.")
+        scheme = replace(self, among=count, accounted=self.accounted or 1)
+        scheme = replace(scheme, clip=self.clip or math.sqrt(math.prod(private.shape)))
+        scheme = scheme._with_noise(labelled=private.labels.shape[1] > 0)
+        spent = min(MOST, scheme.account.epsilon(scheme.multiplier, self.delta))
+        return replace(scheme, epsilon=self.epsilon if NEAR * self.epsilon <= spent <= self.epsilon else spent)
+
+    def _with_noise(self, *, labelled: bool) -> "GaussianMixup":
+        """Split the noise between images and labels; all goes to images that have none."""
+        clip = self.clip or 0.0
+        on_images = math.sqrt(1 + 1 / self.balance**2) if labelled else 1.0
+        on_labels = math.sqrt(1 + self.balance**2)
+        noise = self.sigma
+        if noise is None:
+            noise = self.account.multiplier(self.epsilon, self.delta) * clip / self.m * on_images * (1 + 1e-12)
+        Noise("gaussian", noise, torch.ones(0))  # refuses what does not fit
+        if not labelled:
+            return replace(self, sigma=noise, label_sigma=None)
+        follows = noise * self.label_clip / clip * on_labels / on_images
+        return replace(self, sigma=noise, label_sigma=self.label_sigma or follows)
+
+    def recipe(self, private: Samples, public: Samples | None, chance: Randomness) -> Recipe:
+        """Fill in the noise, draw the sets, and fold the clipping into the weights."""
+        scheme, rows = self.filled(private), len(private)
+        assert scheme.clip is not None and scheme.sigma is not None  # noqa: S101, PT018 (filled in)
+        if self.proof == "known-mix":
+            sources = partners(rows, self.m, chance)
+            inside = torch.ones(sources.shape)
+        else:
+            sources, inside = (poisson_sets if self.proof == "poisson" else allocated_sets)(rows, self.m, chance)
+        labels = None if scheme.label_sigma is None else Noise("gaussian", scheme.label_sigma, torch.ones(rows))
+        return Recipe(
+            scheme,
+            sources,
+            inside * image_factors(private, scheme.clip)[sources] / self.m,
+            torch.empty(rows, 0, dtype=torch.int64),
+            label_weights=inside * label_factors(private, self.label_clip)[sources] / self.m,
+            noise=Noise("gaussian", scheme.sigma, torch.ones(rows)),
+            label_noise=labels,
+        )
+
+    def noise(self, pixels: int) -> RowNoise | None:
+        """Give the variance of the noise, σx²."""
+        return None if self.sigma is None else RowNoise(self.sigma**2)
+
+    def with_noise(self, images: Samples) -> "GaussianMixup":
+        """Give the scheme with noise, if it has none yet."""
+        return self if self.sigma is not None and self.clip is not None else self.for_rounds(1).filled(images)
+
+    def queries(
+        self, pool: Samples | None, public: Samples | None, chance: Randomness
+    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+        """Give the function that encodes queries, each alone: clip(x) / m under the noise of a row.
+
+        Deviation: other schemes mix images of the pool into queries. Here that would release them once more than the
+        proof accounts for.
+        """
+
+        def encode(images: Samples) -> Float[Tensor, "n c h w"]:
+            scheme, count = self.with_noise(pool if pool is not None else images), len(images)
+            assert scheme.clip is not None and scheme.sigma is not None  # noqa: S101, PT018 (filled in)
+            weights = image_factors(images, scheme.clip)[:, None] / self.m
+            noise = Noise("gaussian", scheme.sigma, torch.ones(count))
+            alone = Recipe(
+                scheme, torch.arange(count)[:, None], weights, torch.empty(count, 0, dtype=torch.int64), noise=noise
+            )
+            return follow(alone, images, None, chance).encoded.images
+
+        return encode
+
+    def weak_cases(self, images: Samples, chance: Randomness) -> Iterator[Encoder]:
+        """Mix two images that are not clipped, under hardly any noise."""
+        pixels = images.pixels().flatten(1)
+        noise = max(WEAK * float(pixels.square().mean().sqrt()), torch.finfo(torch.float32).tiny)
+        longest = max(float(pixels.norm(dim=1).max()), 1.0)
+        yield GaussianMixup(m=2, clip=longest, sigma=noise, label_sigma=WEAK)
+
+    def known(self, rounds: int, *, labelled: bool, of_bytes: bool) -> tuple[Known, ...]:
+        """Say what the proof holds for, and who is outside it; neither labels nor queries show more here."""
+        if self.proof == "known-mix":
+            return (
+                Known(
+                    "The proof holds against whoever knows which images are in which row, and all other images; an"
+                    " attacker who is told the weights also knows how far each image was clipped, which is outside it.",
+                    SOURCE,
+                ),
+            )
+        return (
+            Known(
+                f"The proof {self.proof} holds while nobody knows which images are in which row: an attacker who is told"
+                " (informed) is outside it, and may find more than is proved.",
+                SOURCE,
+            ),
+        )
+
+    def stronger(self, rounds: int) -> Iterator[tuple[Change, Encoder, int]]:
+        """Spend less; fewer rounds at the same ε have less noise, and hide no more."""
+        for change, scheme in self.stronger_settings():
+            yield change, scheme, rounds
+
+    def stronger_settings(self) -> Iterator[tuple[Change, RecipeEncoder]]:
+        """Lower ε, and make the noise anew."""
+        epsilon = self.epsilon / LESS
+        change = Change(ChangeKind.MORE_NOISE, "epsilon", self.epsilon, epsilon, cost="it costs accuracy")
+        yield change, replace(self, epsilon=epsilon, sigma=None, label_sigma=None)
+
+    def effective(self, release: Release, secret: Secret, chance: Randomness) -> tuple[Effective, ...]:
+        """Measure the noise, and what it comes to."""
+        if self.sigma is None or self.clip is None:
+            return ()
+        stated = (self.epsilon, self.multiplier, self.sigma, self.label_sigma or 0.0)
+        clips = (self.clip, self.label_clip)
+        return measured(self.account, self.m, self.delta, stated, clips, release, secret)
+
+    def bounds(self, effective: tuple[Effective, ...]) -> tuple[Bound, ...]:
+        """Say what is proved by the noise that is stated, once it is filled in."""
+        return guarantees(self.account, self.multiplier, self.delta) if self.sigma is not None and self.clip else ()
