@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "set two audits side by side",
     "hide": "encode images so that they can be shared, and write the release",
     "learn": "train on a release, or on images that are hidden anew for every epoch",
+    "choose": "compare ways to learn from private images at the same ε, and say which to take",
     "predict": "ask a trained model about images, plainly or hidden",
     "score": "judge what an attack found against the ground truth",
     "seek": "run attacks on a release, and write what they found",

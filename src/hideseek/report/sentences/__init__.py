@@ -12,6 +12,7 @@ from hideseek.report.sentences.accuracies import (
     trained,
 )
 from hideseek.report.sentences.attacks import alarms, attack, by_whom, failure, knew, proof, refusal, worst
+from hideseek.report.sentences.choosing import chosen
 from hideseek.report.sentences.comparison import difference, differing, mismatch
 from hideseek.report.sentences.epochs import over_epochs, scale
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
@@ -69,6 +70,7 @@ __all__ = [
     "by_whom",
     "caption",
     "change",
+    "chosen",
     "classified",
     "cost",
     "counted",
