@@ -16,7 +16,8 @@ from hideseek.files import folders
 from hideseek.hide import Mixup
 from hideseek.hide.files.release_files import release_digest
 from hideseek.hide.privacy.ledger import Ledger
-from hideseek.hide.privacy.ledger_budget import Budget, gaussian_epsilon
+from hideseek.hide.privacy.gaussian import gaussian_epsilon
+from hideseek.hide.privacy.ledger_budget import Budget
 from hideseek.records import Spent
 
 Capture = pytest.CaptureFixture[str]
@@ -112,8 +113,8 @@ def test_what_is_proved_is_written_down(
     assert hide(data, tmp_path / "one", ledger, "--rounds", "2") == 0
     found = shown(ledger, capsys)
     assert found["images"]["mu"] ** 2 == pytest.approx(0.04)
-    assert found["images"]["epsilon"] == gaussian_epsilon(0.04, 1e-5)
-    assert gaussian_epsilon(0.04 + found["images"]["left_mu"] ** 2, 1e-5) == pytest.approx(1.0)
+    assert found["images"]["epsilon"] == pytest.approx(gaussian_epsilon(0.2, 1e-5))
+    assert gaussian_epsilon((0.04 + found["images"]["left_mu"] ** 2) ** 0.5, 1e-5) == pytest.approx(1.0)
     for more in (("--seed", "1"), ("--give-away", "weights"), ("--labels", "drawn"), ("--rows", "int8")):
         assert hide(data, tmp_path / "two", ledger, *more) == 1
         assert "has no proof" in capsys.readouterr().err

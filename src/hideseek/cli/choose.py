@@ -152,12 +152,10 @@ def _show(asked: Choose, choice: Choice) -> None:
         Column("Runs", right=True),
     ]
     rows = []
-    for each in choice.measured:
-        spread = f" ± {100 * each.error(choice.tests):.1f}"
-        epsilon = "none" if math.isinf(each.epsilon) else f"{each.epsilon:g}"
-        rows.append(
-            [epsilon, each.way, each.leaves, sentences.number(each.mean, "share") + spread, str(len(each.accuracies))]
-        )
+    for found in choice.measured:
+        at = "none" if math.isinf(found.epsilon) else f"{found.epsilon:g}"
+        share = f"{sentences.number(found.mean, 'share')} ± {100 * found.error(choice.tests):.1f}"
+        rows.append([at, found.way, found.leaves, share, str(len(found.accuracies))])
     table(columns, rows)
     paragraph(sentences.largest_class(choice.largest_class))
     for epsilon in dict.fromkeys(asked.epsilon):

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from hideseek.chance import Randomness
+from hideseek.chance.gaussian_noise import gaussian_noise
 from hideseek.errors import BadInput
 from hideseek.learn.checks import check_classes
-from hideseek.learn.private_sgd import gaussian_noise
 from hideseek.models import build
 from hideseek.records import Samples
 from hideseek.train.trained import Trained, class_names
@@ -81,7 +81,8 @@ class NoisySums:
         total = total + deviation * gaussian_noise(chance, *total.shape).double()
         count = len(samples) + deviation / COUNT * float(gaussian_noise(chance, 1))
         centre = total / max(count, deviation / COUNT)
-        return centre / max(1.0, float(centre.norm()))
+        shortened: Tensor = centre / max(1.0, float(centre.norm()))
+        return shortened
 
 
 def _parts(samples: Samples) -> Iterator[tuple[Vectors, Float[Tensor, "n classes"]]]:
@@ -93,7 +94,8 @@ def _parts(samples: Samples) -> Iterator[tuple[Vectors, Float[Tensor, "n classes
 
 def _clipped(vectors: Vectors, length: float) -> Vectors:
     """Shorten what is longer."""
-    return vectors * (length / vectors.norm(dim=1, keepdim=True).clamp_min(1e-30)).clamp_max(1.0)
+    factors: Tensor = (length / vectors.norm(dim=1, keepdim=True).clamp_min(1e-30)).clamp_max(1.0)
+    return vectors * factors
 
 
 def _sums(
@@ -122,7 +124,8 @@ def _symmetric(size: int, chance: Randomness) -> Float[Tensor, "size size"]:
 def _positive(matrix: Float[Tensor, "n n"], least: float) -> Float[Tensor, "n n"]:
     """Give a matrix whose eigenvalues are no smaller than a tenth of `least`: noise may have made some negative."""
     values, vectors = torch.linalg.eigh(matrix)
-    return (vectors * values.clamp_min(least / 10)) @ vectors.T
+    positive: Tensor = (vectors * values.clamp_min(least / 10)) @ vectors.T
+    return positive
 
 
 def _linear(

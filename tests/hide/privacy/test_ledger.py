@@ -12,7 +12,8 @@ import pytest
 from hideseek.errors import BadInput
 from hideseek.hide.privacy import ledger_store
 from hideseek.hide.privacy.ledger import Ledger
-from hideseek.hide.privacy.ledger_budget import Budget, gaussian_epsilon
+from hideseek.hide.privacy.gaussian import gaussian_epsilon
+from hideseek.hide.privacy.ledger_budget import Budget
 from hideseek.hide.privacy.ledger_entries import Leaving
 from hideseek.hide.privacy.ledger_errors import LedgerError, OverBudget
 from hideseek.hide.privacy.ledger_summary import summary
@@ -47,7 +48,7 @@ def test_every_image_is_counted(path: Path) -> None:
     of_two = summary(ledger.read(), images(ledger, 1, 2, 9), delta=1e-6)
     assert (of_two.images, of_two.known, of_two.times) == (3, 2, {0: 1, 1: 2})
     assert of_two.mu**2 == pytest.approx(0.1)
-    assert of_two.epsilon == gaussian_epsilon(0.1, 1e-6)
+    assert of_two.epsilon == pytest.approx(gaussian_epsilon(0.1**0.5, 1e-6))
 
 
 def test_the_same_pixels_are_the_same_image(path: Path) -> None:
@@ -80,7 +81,7 @@ def test_a_release_over_the_budget_is_refused_and_says_what_is_left(path: Path) 
     with pytest.raises(OverBudget, match=r"2 of 3 images would be over the budget of ε = 3 at δ = 1e-05") as refused:
         ledger.add(leaving, images(ledger, 1, 2, 3))
     (left,) = re.findall(r"least that is left is μ = ([0-9.]+), and this release takes μ = 0.548;", str(refused.value))
-    assert gaussian_epsilon(0.3 + float(left) ** 2, 1e-5) == pytest.approx(3.0, rel=2e-3)
+    assert gaussian_epsilon((0.3 + float(left) ** 2) ** 0.5, 1e-5) == pytest.approx(3.0, rel=2e-3)
     assert ledger.read() == before
     ledger.add(leaving, images(ledger, 3))
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import integrate, stats
 
 from hideseek.errors import BadInput
-from hideseek.hide.privacy.ledger_budget import Budget, Total, gaussian_delta, gaussian_epsilon
+from hideseek.hide.privacy.gaussian import gaussian_delta, gaussian_epsilon
+from hideseek.hide.privacy.ledger_budget import Budget, Total
 from hideseek.hide.privacy.ledger_totals import spends
 from hideseek.records import Spent
 
@@ -23,16 +24,16 @@ def test_delta_is_that_of_two_gaussians(mu: float) -> None:
 
         split = epsilon / mu + mu / 2  # where the two are equal
         wanted = integrate.quad(excess, split, mu + 40, limit=200, epsabs=1e-14)[0]
-        assert gaussian_delta(mu, epsilon) == pytest.approx(wanted, rel=1e-6, abs=1e-12)
+        assert gaussian_delta(epsilon, mu) == pytest.approx(wanted, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.1])
 @pytest.mark.parametrize("mu", [1e-3, 0.3, 1.0, 5.0, 50.0])
 def test_epsilon_is_the_least_that_its_delta_allows(mu: float, delta: float) -> None:
-    epsilon = gaussian_epsilon(mu**2, delta)
-    assert gaussian_delta(mu, epsilon) <= delta * (1 + 1e-6)
+    epsilon = gaussian_epsilon(mu, delta)
+    assert gaussian_delta(epsilon, mu) <= delta * (1 + 1e-6)
     if epsilon:
-        assert gaussian_delta(mu, epsilon * 0.999) > delta
+        assert gaussian_delta(epsilon * 0.999, mu) > delta
 
 
 def test_nothing_proved_is_infinite() -> None:
@@ -45,7 +46,7 @@ def test_gaussian_releases_add_by_mu_squared() -> None:
     """Two products of normals: the likelihood ratio of both together is that of one with √(μ₁² + μ₂²)."""
     one, two = Spent("gaussian", 0.25), Spent("gaussian", 0.11)
     both = spends(one).plus(spends(two))
-    assert both.epsilon_at(1e-5) == gaussian_epsilon(0.36, 1e-5)
+    assert both.epsilon_at(1e-5) == gaussian_epsilon(math.sqrt(0.36), 1e-5)
     assert both.releases == 2
 
 
@@ -53,9 +54,9 @@ def test_sampled_releases_add_by_basic_composition_or_by_their_gaussian() -> Non
     sampled = Spent("poisson", 4.0, 1.0, 1e-6)
     plain = Spent("gaussian", 0.09)
     both = spends(sampled).plus(spends(sampled)).plus(spends(plain))
-    by_sum = 2.0 + gaussian_epsilon(0.09, 1e-5 - 2e-6)
+    by_sum = 2.0 + gaussian_epsilon(math.sqrt(0.09), 1e-5 - 2e-6)
     assert both.epsilon_at(1e-5) == pytest.approx(by_sum)
-    assert both.epsilon_at(1e-6) == gaussian_epsilon(8.09, 1e-6), "δ is spent: the other bound is left"
+    assert both.epsilon_at(1e-6) == gaussian_epsilon(math.sqrt(8.09), 1e-6), "δ is spent: the other bound is left"
     many = Total()
     for _ in range(1000):
         many = many.plus(spends(Spent("poisson", 1e-3, 0.5, 0.0)))
@@ -63,7 +64,7 @@ def test_sampled_releases_add_by_basic_composition_or_by_their_gaussian() -> Non
 
 
 def test_an_image_that_is_there_twice_is_a_group() -> None:
-    assert spends(Spent("gaussian", 0.25), copies=3).epsilon_at(1e-5) == gaussian_epsilon((3 * 0.5) ** 2, 1e-5)
+    assert spends(Spent("gaussian", 0.25), copies=3).epsilon_at(1e-5) == gaussian_epsilon(3 * 0.5, 1e-5)
     pure = spends(Spent("poisson", None, 0.7, 1e-7), copies=2)
     assert pure.epsilon == pytest.approx(1.4)
     assert pure.delta == pytest.approx(1e-7 * (1 + math.exp(0.7)))
