@@ -15,8 +15,8 @@ from hideseek.errors import BadInput
 from hideseek.files import folders
 from hideseek.hide import Mixup
 from hideseek.hide.files.release_files import release_digest
-from hideseek.hide.privacy.ledger import Ledger
 from hideseek.hide.privacy.gaussian import gaussian_epsilon
+from hideseek.hide.privacy.ledger import Ledger
 from hideseek.hide.privacy.ledger_budget import Budget
 from hideseek.records import Spent
 

@@ -89,7 +89,7 @@ class Rows(Way):
 
     def learn(self, train: Samples, privacy: Privacy, chance: Randomness) -> Trained:
         """Hide, and learn from the rows."""
-        scheme = GaussianMixup(epsilon=privacy.epsilon, delta=privacy.delta, proof=self.proof)
+        scheme = GaussianMixup(epsilon=privacy.epsilon, delta=privacy.delta, proof=self.proof, clip=1.0)
         return class_means([scheme.hide(train, None, chance)[0]])
 
 

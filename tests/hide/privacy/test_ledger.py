@@ -11,8 +11,8 @@ import pytest
 
 from hideseek.errors import BadInput
 from hideseek.hide.privacy import ledger_store
-from hideseek.hide.privacy.ledger import Ledger
 from hideseek.hide.privacy.gaussian import gaussian_epsilon
+from hideseek.hide.privacy.ledger import Ledger
 from hideseek.hide.privacy.ledger_budget import Budget
 from hideseek.hide.privacy.ledger_entries import Leaving
 from hideseek.hide.privacy.ledger_errors import LedgerError, OverBudget
