@@ -9,9 +9,10 @@ import torch
 
 import toys
 from hideseek.chance import Randomness, secure, seeded
+from hideseek.chance.gaussian_noise import gaussian_noise
 from hideseek.errors import BadInput
 from hideseek.learn import Private, PrivateSGD, learn, private_sgd, run
-from hideseek.learn.private_sgd import NoiseSource, gaussian_noise
+from hideseek.learn.private_sgd import NoiseSource
 from hideseek.learn.sources.private import PoissonBatches
 from hideseek.records import Samples
 from hideseek.train.schedules import Cosine
