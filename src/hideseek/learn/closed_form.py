@@ -27,7 +27,9 @@ def class_means(releases: Iterable[EncodedRelease]) -> Trained:
 
     The label of a row says how much of each class is in it, so x̃_r = Σ_c y_rc μ_c + ε_r, where what deviates from the
     means, and noise, has mean zero: M = (YᵀY)⁻¹ Yᵀ X̃. Whatever of a row has no label (public images) is one more
-    column of Y, 1 − Σ_c y_rc. Releases of the same images add up, and none of them need be kept.
+    column of Y, 1 − Σ_c y_rc; labels that have noise have no such column, and are used as they are (projected onto the
+    simplex they learnt about as well: 24 against 26 % and 56 against 51 % on MNIST under `gaussian-mixup`, ε = 3 and
+    8). Releases of the same images add up, and none of them need be kept.
 
     The answer is argmax_c ⟨m_c, x⟩ − s ‖m_c‖² / 2, a linear model. s = 1 is the nearest mean. Under noise ‖m_c‖² is
     mostly noise, so s is the share of ‖M‖² that is not: s = 1 − σ² tr (YᵀY)⁻¹ / ‖M‖², at least 0, where σ² is the mean

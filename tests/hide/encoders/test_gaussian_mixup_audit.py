@@ -10,6 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from hideseek.chance import Randomness, seeded
+from hideseek.chance.gaussian_noise import gaussian_noise
 from hideseek.hide import GaussianMixup
 from hideseek.hide.encoders import gaussian_mixup
 from hideseek.hide.mixing import recipe as recipes
@@ -72,14 +73,14 @@ def test_what_is_refuted_stays_below_what_is_stated_and_reaches_half() -> None:
 
 
 def half_the_noise(patch: pytest.MonkeyPatch) -> None:
-    drawn = recipes.gaussian_noise
+    drawn = gaussian_noise
     patch.setattr(recipes, "gaussian_noise", lambda chance, *shape: drawn(chance, *shape) / 2)
 
 
 def reused_key(patch: pytest.MonkeyPatch) -> None:
     def again(noise: recipes.Noise, pixels: int, chance: Randomness) -> torch.Tensor:
         rows = len(noise.weights)
-        return recipes.gaussian_noise(seeded(9), CANARIES, pixels).repeat(2, 1)[:rows] * noise.size
+        return gaussian_noise(seeded(9), CANARIES, pixels).repeat(2, 1)[:rows] * noise.size
 
     patch.setattr(recipes.Noise, "draw", again)
     patch.setattr("hideseek.hide.mixing.follow.BLOCK", 2 * CANARIES**2)
@@ -108,7 +109,7 @@ def test_where_the_mix_is_secret_too(proof: str) -> None:
     pytest.importorskip("PLD_accounting")
     count = 800
     private, inside = canaries(count)
-    scheme = replace(STATED, proof=proof, sigma=0.52, label_sigma=0.26)  # type: ignore[arg-type]
+    scheme = replace(STATED, proof=proof, sigma=0.52)  # type: ignore[arg-type]
     release, _ = scheme.hide(private, None, seeded(3))
     filled = release.scheme
     assert isinstance(filled, GaussianMixup)
@@ -143,7 +144,7 @@ def small_release_scores(weigh: Callable[[torch.Tensor], torch.Tensor], scheme: 
 def test_division_by_the_drawn_count_is_caught(by_count: bool) -> None:
     """Who is in a row then changes how much of all others is in it."""
     pytest.importorskip("dp_accounting")
-    scheme = GaussianMixup(m=4, epsilon=3.0, delta=DELTA, clip=CLIP, proof="poisson")
+    scheme = GaussianMixup(m=4, epsilon=3.0, delta=DELTA, clip=CLIP, proof="poisson", balance=1e3)
 
     def weigh(drawn: torch.Tensor) -> torch.Tensor:
         return drawn / (drawn.sum(1, keepdim=True).clamp_min(1) if by_count else scheme.m)

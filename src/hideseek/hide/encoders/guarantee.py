@@ -51,7 +51,7 @@ def guarantees(account: Account, multiplier: float, delta: float) -> tuple[Bound
         limits = "it stands for the Gaussian mechanism with the same ε at this δ alone, and does not add up"
         bounds.append(Bound(theorem, "μ at this ε and δ", up(mu), limits))
     found = account.true_positives(multiplier, FEW)
-    tests = "whatever else the attacker knows of the image" + (
+    tests = "it holds whatever else the attacker knows of the image" + (
         "" if account.proof == "known-mix" else ", unless he knows which images are in which row"
     )
     bounds += [
@@ -72,7 +72,7 @@ def up(value: float) -> float:
     if value <= 0:
         return 0.0
     digits = 3 - math.floor(math.log10(value))
-    return math.ceil(value * 10**digits - 1e-6) / 10**digits
+    return float(math.ceil(value * 10.0**digits - 1e-6) / 10.0**digits)
 
 
 def measured(

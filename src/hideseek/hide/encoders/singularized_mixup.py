@@ -122,7 +122,8 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
     def __post_init__(self) -> None:
         if not 0.5 < self.alpha < 1:
             raise BadInput(f"alpha must be between 0.5 and 1, since two weights sum to 1, not {self.alpha}.")
-        if not 0 < self.tau <= (most := (self.alpha / (1 - self.alpha)) ** 2):
+        most = (self.alpha / (1 - self.alpha)) ** 2
+        if not 0 < self.tau <= most:
             raise BadInput(
                 f"tau must be above 0 and at most α²/(1 − α)² = {most:.3g}, which rows have without"
                 f" noise, not {self.tau}."

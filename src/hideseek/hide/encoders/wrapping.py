@@ -47,7 +47,7 @@ class Wrapping(RecipeEncoder):
     def for_rounds(self, rounds: int) -> "Wrapping":
         """Give it around the scheme for so many rounds."""
         changed: Any = {"scheme": self.scheme.for_rounds(rounds)}
-        return replace(self, **changed)
+        return replace(self, **changed)  # type: ignore[type-var] # every one of them is a dataclass
 
     def check_given_away(self, given: tuple[str, ...]) -> None:
         """Refuse what the scheme refuses."""

@@ -1,6 +1,6 @@
 """A recipe says how every row of a release is made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
@@ -41,8 +41,12 @@ class Noise:
 
     def draw(self, pixels: int, chance: Randomness) -> Float[Tensor, "m pixels"]:
         """Draw the noise of every row."""
-        draw = {"laplace": chance.laplace, "sphere": chance.sphere, "gaussian": partial(gaussian_noise, chance)}
-        return draw[self.kind](len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
+        draws: dict[str, Callable[[int, int], Tensor]] = {
+            "laplace": chance.laplace,
+            "sphere": chance.sphere,
+            "gaussian": partial(gaussian_noise, chance),
+        }
+        return draws[self.kind](len(self.weights), pixels).mul_(self.weights[:, None] * self.size)
 
     def rows(self, rows: slice | Tensor) -> Self:
         """Give the noise of some rows."""
