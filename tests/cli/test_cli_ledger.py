@@ -12,7 +12,6 @@ from PIL import Image
 
 from hideseek.cli import main
 from hideseek.errors import BadInput
-from hideseek.files import folders
 from hideseek.hide import Mixup
 from hideseek.hide.files.release_files import release_digest
 from hideseek.hide.privacy.gaussian import gaussian_epsilon
@@ -154,7 +153,7 @@ def test_verify_names_what_was_not_finished_and_what_is_gone(
 ) -> None:
     assert hide(data, tmp_path / "one", ledger) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(folders.Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patched.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
         assert hide(data, tmp_path / "two", ledger) == 1
     (tmp_path / "one").rename(tmp_path / "moved")
     capsys.readouterr()

@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -193,6 +194,8 @@ def _forked(work: Callable[[], None]) -> int:
     try:
         work()
         code = 0
+    except BaseException:  # noqa: BLE001 (the process ends here, whatever it was)
+        traceback.print_exc()
     finally:
         os._exit(code)
 

@@ -17,7 +17,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from hideseek.chance import secure
-from hideseek.files import clear_leftovers, content, explained, read_bytes
+from hideseek.files import content, explained, read_bytes
 from hideseek.files.leftovers import NEW, temporary_name
 from hideseek.hide.privacy.ledger_errors import LedgerError
 
@@ -79,7 +79,6 @@ def make_key(ledger: Path) -> None:
     if path.exists():
         return
     partial = path.with_name(temporary_name(path.name))
-    clear_leftovers(path.parent, path.name)
     with explained(path):
         descriptor = os.open(partial, NEW, 0o600)
         try:
