@@ -9,6 +9,7 @@ from torch import Tensor
 from hideseek.chance import Randomness
 from hideseek.records import Membership
 from hideseek.records.secret import Secret
+from hideseek.score.ground_truth import blocks
 from hideseek.score.other_truths import beyond, draws_for
 from hideseek.score.significance import Significance
 
@@ -33,18 +34,17 @@ def beyond_chance(claim: Membership, secret: Secret, chance: Randomness) -> Sign
     private = np.zeros(count, bool)
     private[place[inside].numpy()] = True
 
-    def area(chosen: NDArray[np.bool_]) -> float:
-        many = sizes[chosen].sum()
-        return float((sums[chosen].sum() - many * (many + 1) / 2) / (many * (sizes.sum() - many)))
+    def areas(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        many = sizes[chosen].sum(-1)
+        return np.asarray((sums[chosen].sum(-1) - many * (many + 1) / 2) / (many * (sizes.sum() - many)))
 
     number = int(private.sum())
     drawn = np.empty(draws_for(10 * count))
-    for draw in range(len(drawn)):
-        other = np.zeros(count, bool)
-        other[chance.permutation(count)[:number].numpy()] = True
-        drawn[draw] = area(other)
+    for part in blocks(len(drawn), count):
+        keys = chance.uniforms(part.stop - part.start, count).numpy()
+        drawn[part] = areas(keys.argsort(1)[:, :number])
     rarest = float(np.exp(gammaln(number + 1) + gammaln(count - number + 1) - gammaln(count + 1)))
-    return beyond(area(private), drawn, rarest, lambda value: value)
+    return beyond(float(areas(np.flatnonzero(private))), drawn, rarest, lambda value: value)
 
 
 def _mid_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
