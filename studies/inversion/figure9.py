@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from inversion.columns import COLUMNS, attacked_images, own_images
 from inversion.measured import PICTURES, SHOWN, attacked, draw, file_name
-from inversion.table5 import decoding, published
+from inversion.table5 import adaptive, decoding
 from ledger import Trial
 
 from hideseek.chance import seeded
@@ -23,8 +23,9 @@ from hideseek.seek import run
 from hideseek.similarity import correlation
 
 MIXED = ("mixup k=4", "intra-instahide k=4")
-MODEL = "lenet"  # which a core inverts in seconds, so that every picture is cheap
-BATCH, STEPS = 16, {"cpu": 150, "paper": 10_000}
+ROWS, MODEL = "convnet", "lenet"  # of Figure 9, and of single images: a core inverts both in less than a minute
+SINGLE = 4  # images of Figure 7, one by one
+BATCH, ROW_STEPS, STEPS = 16, {"cpu": 120, "paper": 10_000}, {"cpu": 150, "paper": 10_000}
 DECODING_STEPS, ROUNDS = {"cpu": 60, "paper": 10_000}, {"cpu": 5, "paper": 20}
 PARTS = ("original", "reconstruction", "absolute original", "absolute reconstruction")
 
@@ -32,19 +33,19 @@ PARTS = ("original", "reconstruction", "absolute original", "absolute reconstruc
 def trials(scale: str) -> Iterator[Trial]:
     """Give a trial for each encoding of Figure 9, and for each column of Figure 7 at batch 1."""
     for name in MIXED:
-        scheme = COLUMNS[name].scheme(MODEL, BATCH, "eval")
-        about: dict[str, Any] = {"scheme": to_json(scheme), "steps": STEPS[scale], "images": BATCH, "seed": 0}
+        scheme = COLUMNS[name].scheme(ROWS, BATCH, "eval")
+        about: dict[str, Any] = {"scheme": to_json(scheme), "steps": ROW_STEPS[scale], "images": BATCH, "seed": 0}
         yield Trial("figure9", title(name), about, partial(_rows, scheme, scale, name))
     for name, column in COLUMNS.items():
         scheme = column.scheme(MODEL, 1, "eval")
-        about = {"scheme": to_json(scheme), "steps": STEPS[scale], "images": SHOWN, "seed": 0}
+        about = {"scheme": to_json(scheme), "steps": STEPS[scale], "images": SINGLE, "seed": 0}
         about |= {} if column.encoding is None else {"rounds": ROUNDS[scale]}
         yield Trial("figure7", single(name), about, partial(_single, scheme, scale, name), judged=True)
 
 
 def title(name: str) -> str:
     """Name a trial of Figure 9."""
-    return f"figure9: {MODEL}, batch {BATCH}, {name}"
+    return f"figure9: {ROWS}, batch {BATCH}, {name}"
 
 
 def single(name: str) -> str:
@@ -58,14 +59,14 @@ def strips(name: str) -> dict[str, str]:
 
 
 def _rows(scheme: ShareUpdates, scale: str, name: str) -> dict[str, Any]:
-    """Invert one batch of mixtures by the strongest published attack, and draw rows beside what came back."""
+    """Invert one batch of mixtures by ours, who knows their labels, and draw rows beside what came back."""
     torch.set_num_threads(1)
     release, secret = scheme.hide(attacked_images(BATCH), None, seeded(0))
-    attack = published("strongest", STEPS[scale])
+    attack = adaptive("strongest", ROW_STEPS[scale])["ours"]
     needed = [need for need in attack.needs if need in release.withheld]
     claim = run(attack, secret.reveal(release, needed), seeded(10)).claims[0]
     assert isinstance(claim, Reconstruction)  # noqa: S101
-    (rows,) = getattr(secret.again, "rows", ())
+    rows = next(iter(getattr(secret.again, "rows")))  # noqa: B009 (as ShareUpdates keeps them)
     truth, found = rows.pixels(), claim.images
     pictures = (truth, found, truth.abs(), found.abs())
     for images, file in zip(pictures, strips(name).values(), strict=True):
@@ -91,10 +92,9 @@ def _unscaled(images: Samples) -> Samples:
 
 
 def _single(scheme: ShareUpdates, scale: str, name: str) -> dict[str, Any]:
-    """Invert single images, or decode single mixtures of several rounds, by the strongest published attack."""
+    """Invert single images, or decode single mixtures of several rounds, by ours, who knows labels and the mix."""
     mixed = scheme.encoding is not None
-    attack: Any = published("strongest", STEPS[scale])
-    attack = decoding("published", "strongest", DECODING_STEPS[scale]) if mixed else attack
-    rounds = ROUNDS[scale] if mixed else 1
-    images = attacked_images(SHOWN)
-    return attacked(scheme, images, attack, SHOWN, own=own_images(), rounds=rounds, picture=file_name(single(name)))
+    attack: Any = adaptive("strongest", STEPS[scale])["ours"]
+    attack = decoding("adaptive", "strongest", DECODING_STEPS[scale]) if mixed else attack
+    rounds, images = ROUNDS[scale] if mixed else 1, attacked_images(SINGLE)
+    return attacked(scheme, images, attack, SINGLE, own=own_images(), rounds=rounds, picture=file_name(single(name)))

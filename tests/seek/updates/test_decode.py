@@ -70,8 +70,7 @@ def test_masked_rows_are_decoded_where_nothing_is_given_but_updates_and_their_ro
 
 def test_rows_behind_a_dense_layer_are_exact_after_pruning(faces: Samples) -> None:
     """What is left of the layer is completed, and images follow from rows."""
-    pruned = {"defences": (GradientPruning(0.5),)}
-    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", rounds=8, **pruned)
+    release = shared(faces, InstaHide(k=2, largest=0.65), "relu-dense", rounds=8, defences=(GradientPruning(0.5),))
     evidence = run(ATTACKS["decode-known"], release, seeded(2))
     assert evidence.remarks["rows by"] == "the layer features.1"
     assert evidence.remarks["certified rows"] >= 0.9 * 64
@@ -96,7 +95,7 @@ def test_labels_of_rows_by_entries_that_were_not_pruned(faces: Samples) -> None:
     release, secret = ShareUpdates("relu-dense", batch=4, mode="eval").hide(faces, None, seeded(1))
     layer = exact_layer(release)
     assert layer is not None
-    matrix, rows = layer.matrix(release.updates[0]), getattr(secret.again, "rows", ())[0]
+    matrix, rows = layer.matrix(release.updates[0]), next(iter(getattr(secret.again, "rows")))  # noqa: B009
     known = seeded(3).uniforms(matrix.numel()).view(matrix.shape) > 0.6
     network = release.models[0].network().eval()
     found = row_labels(network, layer, matrix * known, rows.pixels(), known)

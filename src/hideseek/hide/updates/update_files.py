@@ -153,7 +153,7 @@ def read_updates(folder: Path, build: Callable[[], nn.Module] | None = None) -> 
     return UpdateRelease(
         tuple(updates),
         (model,),
-        replace(scheme, start=model, unknown=tuple(about.get("unknown", ()))),  # type: ignore[call-arg,type-var]
+        replace(scheme, start=model, unknown=tuple(about.get("unknown", ()))),  # type: ignore[type-var]
         (channels, height, width),
         about["classes"],
         constants(about["normalisation"], channels),

@@ -1,7 +1,7 @@
 """Gradient matching: images whose gradients are those that were shared; papers on it are values of one mechanism."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import torch
 from torch import nn
@@ -128,7 +128,8 @@ class GradientMatching(Attack[UpdateRelease]):
     def seek(self, release: UpdateRelease, chance: Randomness) -> Evidence:
         """Invert every update."""
         count = len(release.updates) if self.updates is None else min(self.updates, len(release.updates))
-        images, about, distances, remarks = [], [], [], {}
+        images, about, distances = [], [], []
+        remarks: dict[str, Any] = {}
         shared = Shared(release, None if self.own is None or release.own is None else self.own.basis(release.own))
         for number in track(range(count), "updates"):
             matcher = Matcher(self, release, number, shared)
