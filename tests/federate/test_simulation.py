@@ -19,7 +19,7 @@ if find_spec("ray") is None:  # which must not be loaded before it is started
 from hideseek.federate.flower.ray_processes import PREFIX, SHORT, own_temporary_folder
 from hideseek.federate.flower.simulation import Simulated, simulate
 
-OF_RAY = 20  # descriptors that Ray's library keeps until its process ends: event queues, two sockets, three deleted logs
+OF_RAY = 20  # descriptors that Ray's library keeps until its process ends: event queues, sockets, deleted logs
 
 
 def test_a_simulation_leaves_nothing_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """A client that answers two kinds of questions: plain ones as any Flower app would, and those of hideseek's server."""
 
-from pathlib import Path
-
 import numpy as np
 from flwr.app import Array, ArrayRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -18,12 +16,10 @@ def plain(message: Message, context: Context) -> Message:
 
 
 def ours(message: Message, context: Context) -> Message:
-    """Answer as a party does, behind its gate; what is not needed for plain messages is imported here."""
-    from hideseek.federate.flower.apps import client_app
-    from hideseek.federate.party import PartySettings
+    """Answer as a party does; what is not needed for plain messages is imported here."""
+    from hideseek.federate.flower.deployed import client_app
 
-    settings = PartySettings(str(context.node_config["data"]), Path(str(context.node_config["folder"])))
-    return client_app(lambda _: settings)(message, context)
+    return client_app()(message, context)
 
 
 for kind in ("describe", "shard"):

@@ -1,9 +1,11 @@
 """A server that gets the same bytes in turn: by plain messages, and as encodings, checked and kept on the disk."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,15 @@ app = ServerApp()
 described: list[float] = []
 
 
+@dataclass(frozen=True)
 class TimedParties(FlowerParties):
-    """The same parties, and how long descriptions took, which are asked for at once and not one after another."""
+    """One party, and how long descriptions took, which are asked for at once and not one after another."""
+
+    party: int
+
+    def present(self) -> list[int]:
+        """Give the one party; the other node sends plain messages."""
+        return [self.party]
 
     def ask(self, messages: Mapping[int, Ours], timeout: float) -> dict[int, Ours]:
         """Ask, and note the seconds."""
@@ -36,32 +45,41 @@ class TimedParties(FlowerParties):
 
 
 def processor(numbers: Mapping[str, int]) -> dict[str, float]:
-    """Give the seconds that the processor spent on this process, and on others with theirs that have ended."""
+    """Give the seconds that the processor spent on this process, and on others with all that they started."""
     spent = {"server": time.process_time()}
     for role, number in numbers.items():
-        times = psutil.Process(number).cpu_times()
-        spent[role] = times.user + times.system + times.children_user + times.children_system
+        parent = psutil.Process(number)
+        spent[role] = sum(map(_used, [parent, *parent.children(recursive=True)]))
     return spent
+
+
+def _used(process: psutil.Process) -> float:
+    """Give the seconds of a process, and of its children that have ended; this one is counted by itself."""
+    if process.pid == os.getpid():
+        return 0.0
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Run all rounds, and write the seconds down."""
     plan = json.loads(Path(str(context.run_config["plan"])).read_text("utf-8"))
-    until = time.monotonic() + TIMEOUT
-    while not (nodes := list(grid.get_node_ids())) and time.monotonic() < until:
-        time.sleep(POLL)
+    nodes = plan["nodes"]
     agreement, out = Agreement.from_json(plan["agreement"]), Path(plan["out"])
 
     def ours() -> int:
         settings = ServerSettings(out, least=1, timeout=TIMEOUT)
-        server = Server(agreement, settings, TimedParties(grid))
+        server = Server(agreement, settings, TimedParties(grid, nodes["node"]))
         delivered(server, 0)
         shutil.rmtree(out)
         return server.traffic.back
 
     ways: dict[str, Callable[[], int]] = {
-        "plain": lambda: plain(grid, nodes[0], plan["shards"]),
+        "plain": lambda: plain(grid, nodes["plain node"], plan["shards"]),
         "ours": ours,
     }
     found: dict[str, Any] = {"seconds": {}, "processor": {}, "roles": {}, "bytes": {}}

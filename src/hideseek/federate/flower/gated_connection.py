@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -153,6 +153,7 @@ class GatedConnection:
         if answer.message.metadata.reply_to_message_id != message.metadata.message_id:
             raise BadInput("an app answers what it was not asked.")
         sent = FlowerMessage(Error(REFUSED, FAILED), reply_to=message)
+        checked: dict[str, bytes] = {}
         try:
             policy = self._policy()
             if policy.apps and self.apps.get(message.metadata.run_id) not in policy.apps:
@@ -162,9 +163,10 @@ class GatedConnection:
             passed = gate.passed(asked, self._read(key, answer, asked.kind))
             records = Error(REFUSED, passed.error) if passed.error else content(passed)
             sent = FlowerMessage(records, reply_to=message)
+            checked = {} if passed.error else answer.parts  # all of them are what their names say, or it had not passed
         except BadInput as mistake:
             Gate(Policy(), self.settings.folder).note(f"not sent: {mistake}")
-        self._leave(sent, answer.seconds)
+        self._leave(sent, answer.seconds, checked)
 
     def _asked(self, message: FlowerMessage) -> FlowerMessage:
         """Give the message that is answered, with its content."""
@@ -175,20 +177,24 @@ class GatedConnection:
     def _read(self, key: str, answer: Answer, kind: str) -> Message:
         """Read an answer; what cannot be read is an error, as is one that says of itself that it is."""
         try:
-            found = plain(_inflated(key, answer.parts))
+            found = plain(_inflated(key, dict(answer.parts)))
         except BadInput as mistake:
             return Message(kind, error=str(mistake))
         return found
 
-    def _leave(self, message: FlowerMessage, seconds: float) -> None:
-        """Send a message that was made here, with all its parts."""
-        message.metadata.__dict__["_message_id"] = message.object_id
-        with no_object_id_recompute():
+    def _leave(self, message: FlowerMessage, seconds: float, checked: Mapping[str, bytes] | None = None) -> None:
+        """Send a message that was made here, with all its parts.
+
+        A part that an app handed over under the same name, its checksum, which was checked, need not be written again.
+        """
+        with no_object_id_recompute():  # each part is hashed once
+            message.metadata.__dict__["_message_id"] = message.object_id
             tree = get_object_tree(message)
             wanted, session = self.real.send(message, tree, seconds)
             for name, each in get_all_nested_objects(message).items():
                 if name in wanted:
-                    self.real.push_object(message.metadata.run_id, session, name, each.deflate())
+                    part = (checked or {}).get(name) or each.deflate()
+                    self.real.push_object(message.metadata.run_id, session, name, part)
 
 
 def _inflated(name: str, parts: dict[str, bytes]) -> FlowerMessage:

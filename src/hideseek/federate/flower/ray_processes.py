@@ -1,7 +1,7 @@
 """What Ray starts and writes for a simulation, and that nothing of it stays.
 
-Its library keeps a dozen descriptors until this process ends, however many parties there were: event queues, two sockets,
-and three logs, which are deleted. They do not belong to anything that others could open.
+Its library keeps a dozen descriptors until this process ends, however many parties there were: event queues, a few
+sockets, and three logs, which are deleted.
 """
 
 import gc

@@ -74,7 +74,7 @@ class Trial:
     def start_superlink(self, processes: Processes) -> None:
         """Start the SuperLink, and wait until it answers."""
         processes.start("the SuperLink", self.superlink(), self.server / LOG)
-        wait_for(lambda: _answers(self.host, self.port), processes.check, "the SuperLink does not answer.")
+        wait_for(lambda: answers(self.host, self.port), processes.check, "the SuperLink does not answer.")
 
     def start_node(self, processes: Processes, folder: Path) -> None:
         """Start a node."""
@@ -149,7 +149,8 @@ def wait_for(done: Callable[[], bool], check: Callable[[], None], complaint: str
         time.sleep(0.3)
 
 
-def _answers(host: str, port: int) -> bool:
+def answers(host: str, port: int) -> bool:
+    """Tell whether somebody listens on a port."""
     try:
         with socket.create_connection((host, port), timeout=1):
             return True
