@@ -227,7 +227,7 @@ def test_weights_are_read_from_labels_where_these_show_them() -> None:
     assert attack.needs == ("sources",)
     truth, scores = private.pixels(), {}
     for classes in (40, 1):
-        labelled = replace(private, labels=torch.eye(classes)[torch.arange(40) % classes])
+        labelled = replace(private, labels=torch.eye(classes)[torch.arange(40) % classes], classes=())
         known = replace(released(SingularizedMixup(radius=3.0), labelled, rounds=3), own=own)
         evidence = run(attack, replace(known, weights=None), seeded(0))
         (claim,) = evidence.claims

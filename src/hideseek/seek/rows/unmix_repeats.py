@@ -97,7 +97,7 @@ def _places(release: EncodedRelease) -> Int[Tensor, "rounds places"]:
     rows = torch.arange(len(release.encoded)).view(release.rounds, -1)
     if release.made_for is None:
         return rows
-    return rows.gather(1, release.made_for.view(release.rounds, -1).argsort(1, stable=True))
+    return rows.gather(1, release.made_for.view(release.rounds, -1).argsort(dim=1, stable=True))
 
 
 def _pairs(
