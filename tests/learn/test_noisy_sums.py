@@ -84,8 +84,7 @@ def test_the_noise_is_as_large_as_mu_asks_for() -> None:
 def test_it_learns_where_it_may_and_nothing_where_it_may_not() -> None:
     for method in ("means", "least-squares"):
         much, little = (
-            accuracy(predict(NoisySums(mu, method).learn(TRAIN, seeded(1)), TEST), TEST.labels)
-            for mu in (100.0, 1e-3)
+            accuracy(predict(NoisySums(mu, method).learn(TRAIN, seeded(1)), TEST), TEST.labels) for mu in (100.0, 1e-3)
         )
         assert much > 0.9
         assert little < 0.6  # of three classes

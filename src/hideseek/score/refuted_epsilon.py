@@ -108,29 +108,6 @@ def refuted_mu(scores: Float[Tensor, " n"], members: Bool[Tensor, " n"], confide
     return _largest(refutes, 16.0)
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Give ε of a μ-GDP mechanism: δ = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2) (Balle and Wang 2018; Dong et al. 2022).
-
-    >>> [round(gaussian_epsilon(mu, 1e-5), 2) for mu in (0.268, 0.719, 1.666)]
-    [1.0, 3.0, 8.0]
-    """
-    from scipy.special import log_ndtr, ndtr
-
-    if not 0 < delta < 1:
-        raise BadInput(f"delta must be in (0, 1), not {delta}.")
-    if mu <= 0:
-        return 0.0
-
-    def above(epsilon: float) -> bool:
-        last = math.exp(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)))
-        return float(ndtr(-epsilon / mu + mu / 2)) - last > delta
-
-    high = 1.0
-    while above(high):
-        high *= 2
-    return _largest(above, high)
-
-
 def _largest(holds: Callable[[float], bool], most: float) -> float:
     """Give the largest number up to `most` for which something holds that holds for all smaller ones; 0: none."""
     if not holds(0.0):

@@ -80,6 +80,7 @@ def test_noise_follows_from_epsilon_delta_and_rounds(rounds: int) -> None:
     assert isinstance(filled, GaussianMixup)
     assert (filled.epsilon, filled.accounted, filled.among) == (3.0, rounds, 60)
     assert filled.clip == pytest.approx(math.sqrt(105))
+    assert filled.clip is not None
     assert filled.sigma is not None
     assert filled.label_sigma is not None
     table = np.zeros((60 * rounds, 60))

@@ -77,7 +77,8 @@ class _Slot:
     def sums(self) -> Numbers:
         """Give, for every round, candidate and class, the odds that it stands here in some row."""
         size = int(np.prod(self.shape))
-        return np.bincount(self.cell, self.odds, size).reshape(self.shape) + self.base + TINY
+        found: Numbers = np.bincount(self.cell, self.odds, size).reshape(self.shape) + self.base + TINY
+        return found
 
     def speak(self, sums: Numbers, powers: Numbers, members: Numbers) -> float:
         """Tell rows what candidates say; give the largest change."""
@@ -99,7 +100,7 @@ def believed(pairs: FittingPairs, rows: Rows, sweeps: int) -> Beliefs:
     totals = np.zeros(len(rows.classes))
     for _ in track(range(sweeps), "weighing pairs"):
         weights = pairs.likelihoods * first.told[first.entry] * second.told[second.entry]
-        totals = np.bincount(pairs.rows, weights, len(rows.classes))
+        totals = np.bincount(pairs.rows, weights, len(rows.classes)).astype(np.float64)
         first.listen(weights, totals)
         second.listen(weights, totals)
         sums = first.sums(), second.sums()

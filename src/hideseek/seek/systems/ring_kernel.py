@@ -46,12 +46,11 @@ def rings_of(matrix: csr_array) -> Rings | None:
     if not np.array_equal(in_image[matrix.indices], np.repeat(in_row, in_row)):
         return None
     turned = matrix.tocsc()
-    order = [np.empty(count, np.int64) for _ in range(3)]
-    weights = [np.empty(count) for _ in range(2)]
+    starts, images, rows = (np.empty(count, np.int64) for _ in range(3))
+    near, far = np.empty(count), np.empty(count)
     pointers = (matrix.indptr, matrix.indices, matrix.data.astype(np.float64), turned.indptr, turned.indices)
-    rings = _walk(*pointers, *order, *weights)
-    starts, images, rows = order
-    return Rings(np.append(starts[:rings], count), images, rows, *weights)
+    rings = _walk(*pointers, starts, images, rows, near, far)
+    return Rings(np.append(starts[:rings], count), images, rows, near, far)
 
 
 @compiled()
