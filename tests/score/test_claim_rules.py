@@ -113,4 +113,5 @@ def test_what_decides() -> None:
         "masks": {"wrong-signs": Harm.PARTS},
         "attribution": {"accuracy": Harm.TOLD_APART},
         "labels": {"labels-right": Harm.PARTS},
+        "membership": {"membership-auc": Harm.TOLD_APART},
     }

@@ -1,6 +1,7 @@
 """What guesses refute: against sums over all outcomes, and against mechanisms whose ε is known."""
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -104,12 +105,13 @@ def test_gaussian_epsilon_solves_its_equation() -> None:
 
 def test_what_cannot_be_audited_is_refused() -> None:
     one = torch.ones(4, dtype=torch.bool)
-    for call, words in (
+    calls: list[tuple[Callable[[], float], str]] = [
         (lambda: refuted_epsilon(torch.zeros(4), one), "both needed"),
         (lambda: refuted_mu(torch.tensor([math.nan, 0.0]), torch.tensor([True, False])), "finite"),
         (lambda: refuted_epsilon(torch.zeros(2), torch.tensor([True, False]), 1.0), "delta"),
         (lambda: gaussian_epsilon(1.0, 0.0), "delta"),
         (lambda: one_run_p_value(3, 4, 1, 0.0, 0.0), "cannot be guessed"),
-    ):
+    ]
+    for call, words in calls:
         with pytest.raises(BadInput, match=words):
             call()

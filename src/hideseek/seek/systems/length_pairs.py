@@ -59,7 +59,8 @@ class LengthPairs:
         """Find the pairs that fit each row; none of a row that too many fit, or for which they cannot be told."""
         found = [part for row in track(rows, "trying pairs") for part in self._of_row(row)]
         parts = [np.concatenate(each) for each in zip(*found, strict=True)] or [np.empty(0)] * 5
-        return FittingPairs(*(part.astype(np.int64) for part in parts[:4]), parts[4])
+        rows_of, orders, first, second = (part.astype(np.int64) for part in parts[:4])
+        return FittingPairs(rows_of, orders, first, second, parts[4])
 
     def _of_row(self, row: KnownRow) -> Iterator[tuple[Places, Places, Places, Places, Numbers]]:
         sizes, given = self.products.diagonal(), self.with_rows[row.number]

@@ -77,7 +77,8 @@ class _Slot:
     def sums(self) -> Numbers:
         """Give, for every round, candidate and class, the odds that it stands here in some row."""
         size = int(np.prod(self.shape))
-        return np.bincount(self.cell, self.odds, size).reshape(self.shape) + self.base + TINY
+        told: Numbers = np.bincount(self.cell, self.odds, size).reshape(self.shape) + self.base + TINY
+        return told
 
     def speak(self, sums: Numbers, powers: Numbers, members: Numbers) -> float:
         """Tell rows what candidates say; give the largest change."""
@@ -96,10 +97,10 @@ def believed(pairs: FittingPairs, rows: Rows, sweeps: int) -> Beliefs:
     second = _Slot(pairs, pairs.second, rows.classes[:, ::-1], rows)
     powers, members = np.zeros((rows.candidates, rows.others.shape[1])), np.ones(rows.candidates)
     weights: NDArray[np.float64] = pairs.likelihoods
-    totals = np.zeros(len(rows.classes))
+    totals: Numbers = np.zeros(len(rows.classes))
     for _ in track(range(sweeps), "weighing pairs"):
         weights = pairs.likelihoods * first.told[first.entry] * second.told[second.entry]
-        totals = np.bincount(pairs.rows, weights, len(rows.classes))
+        totals = np.bincount(pairs.rows, weights, len(rows.classes)).astype(np.float64)
         first.listen(weights, totals)
         second.listen(weights, totals)
         sums = first.sums(), second.sums()
