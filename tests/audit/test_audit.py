@@ -292,7 +292,7 @@ def test_overlap_is_counted_pixel_for_pixel(faces: Samples) -> None:
 def test_the_plan_says_what_applies_and_what_it_takes(faces: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine of a fixed speed."""
     monkeypatch.setattr("hideseek.audit.planning.plan.unit_seconds", lambda: 1e-11)
-    question = asked(faces, attacks=dict(ROW_ATTACKS), own=photos(faces), budget=20.0)
+    question = asked(faces, attacks=dict(ROW_ATTACKS), own=photos(faces), budget=24.0)
     plan = make_plan(question)
     refused = {key.attack for key in plan.refused}
     assert refused == {

@@ -32,7 +32,7 @@ def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
     The Hungarian method needs the table of all guesses and images: its size bounds how many can be matched.
     """
     if claim.of == "any":
-        return Matched(claim.images, one_to_one(likeness(claim.images, secret)), "images", claim.sure)
+        return Matched(claim.images, one_to_one(likeness(claim.images, secret)), "images", claim.sure, claim.picked)
     if claim.of != "batches":
         return claim
     items = claim.about.cpu().long()
@@ -44,7 +44,7 @@ def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
         if len(images):
             place = one_to_one(likeness(claim.images[guesses], secret, images))
             found[guesses] = torch.where(place < 0, -1, images[place.clamp_min(0)])
-    return Matched(claim.images, found, "images", claim.sure, items=items)
+    return Matched(claim.images, found, "images", claim.sure, claim.picked, items)
 
 
 def candidates(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses truths"]:

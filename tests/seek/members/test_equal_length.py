@@ -52,7 +52,7 @@ def test_pairs_that_fit_are_those_of_a_plain_search() -> None:
     for order, (one, two) in enumerate(((0.4, 0.6), (0.6, 0.4))):
         for a in range(12):
             for b in range(12):
-                length = np.linalg.norm(row - one * candidates[a] - two * candidates[b])
+                length = float(np.linalg.norm(row - one * candidates[a] - two * candidates[b]))
                 scale = max(1.0, float(np.linalg.norm(row)) / (two * radius))
                 if a != b and abs(length**2 - (two * radius) ** 2) <= 4 * 2 * (two * radius) ** 2 * 1e-4 * scale:
                     wanted.add((order, a, b))

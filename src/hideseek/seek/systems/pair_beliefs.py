@@ -97,7 +97,7 @@ def believed(pairs: FittingPairs, rows: Rows, sweeps: int) -> Beliefs:
     second = _Slot(pairs, pairs.second, rows.classes[:, ::-1], rows)
     powers, members = np.zeros((rows.candidates, rows.others.shape[1])), np.ones(rows.candidates)
     weights: NDArray[np.float64] = pairs.likelihoods
-    totals = np.zeros(len(rows.classes))
+    totals: Numbers = np.zeros(len(rows.classes))
     for _ in track(range(sweeps), "weighing pairs"):
         weights = pairs.likelihoods * first.told[first.entry] * second.told[second.entry]
         totals = np.bincount(pairs.rows, weights, len(rows.classes)).astype(np.float64)
