@@ -45,7 +45,7 @@ def _figures(scale: str) -> Iterator[tuple[str, str, Samples, Mapping[str, Path]
     few = images.take(slice(0, figure9.SINGLE))
     yield f"Figure 7a: {figure9.MODEL}, batch 1, adaptive attack", "figure7-batch-1", few, _strips(singles)
     mixed = {f"{name}, {part}": strip for name in figure9.MIXED for part, strip in figure9.strips(name).items()}
-    yield f"Figure 9: {figure9.ROWS}, a batch of 16 mixtures", "figure9", images, _strips(mixed)
+    yield f"Figure 9: {figure9.ROWS}, a batch of 16 mixtures, adaptive attack", "figure9", images, _strips(mixed)
     weights = {f"α_TV {each:g}": settings.variation(each) for each in settings.VARIATION}
     yield "Figure 4: total variation", "figure4", images, _strips(weights)
     weights = {f"α_BN {each:g}": settings.statistics(each) for each in settings.STATISTICS}
