@@ -72,7 +72,7 @@ def task(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_task_id", "_run_id", "_node_id"):
         monkeypatch.setattr(TaskIdentity, name, 1)
     monkeypatch.setattr(busy, "PAUSE", 0.0)
-    monkeypatch.setattr(busy.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
 
 
 def asked(grid: Any, timeout: float = 60.0) -> dict[int, Message]:
@@ -187,10 +187,10 @@ def test_a_locked_database_reaches_the_middleware_through_flowers_own() -> None:
     flower: Any = importlib.import_module("flwr.superlink.main")
     app = flower.create_app()
 
-    @app.get("/locked")
     def locked() -> None:
         raise OperationalError("UPDATE", {}, Exception("database is locked"))
 
+    app.get("/locked")(locked)
     ask_again(app)
 
     async def asked() -> int:
@@ -203,8 +203,8 @@ def test_a_locked_database_reaches_the_middleware_through_flowers_own() -> None:
 def test_apps_may_start_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flower's own 30 seconds are in the function; in ours, the time that was asked for."""
     for module, name in STATES.items():
-        state = getattr(importlib.import_module(module), name)
-        monkeypatch.setattr(state, "claim_task", state.claim_task)  # put back at the end
+        kind = getattr(importlib.import_module(module), name)
+        monkeypatch.setattr(kind, "claim_task", kind.claim_task)  # put back at the end
     start_late(1234.0)
     from flwr.supercore.object_store import ObjectStoreFactory
     from flwr.supernode.nodestate import NodeStateFactory

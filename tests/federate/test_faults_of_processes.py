@@ -183,8 +183,8 @@ def test_a_node_that_was_killed_between_two_shards_sends_what_is_missing_alone(t
     assert [each["rows"] for each in about] == [rows, rows]
     count = len(about[0]["shards"])
     assert len(before) < count > 1
-    for each in sorted(pool.glob("*/")):
-        assert len(read_release(each).encoded) == rows  # every shard is what was described
+    for folder in sorted(pool.glob("*/")):
+        assert len(read_release(folder).encoded) == rows  # every shard is what was described
     assert set(before) <= set(shards())  # asked again, the same bytes
     assert len(set(shards())) == count
     print(f"{len(before)} of {count} shards had left; those that left in all: {len(shards())}")
