@@ -94,7 +94,7 @@ class Loopback:
     def watch(self, done: threading.Event) -> None:
         """Note the most memory of every program with all that it started, one by one, in MB."""
         while not done.wait(0.1):
-            for name, each in self.running.items():
+            for name, each in list(self.running.items()):
                 try:
                     parent = psutil.Process(each.pid)
                     for process in (parent, *parent.children(recursive=True)):
