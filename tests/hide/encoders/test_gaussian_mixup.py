@@ -80,14 +80,12 @@ def test_noise_follows_from_epsilon_delta_and_rounds(rounds: int) -> None:
     assert isinstance(filled, GaussianMixup)
     assert (filled.epsilon, filled.accounted, filled.among) == (3.0, rounds, 60)
     assert filled.clip == pytest.approx(math.sqrt(105))
-    assert filled.clip is not None
-    assert filled.sigma is not None
-    assert filled.label_sigma is not None
+    clip, sigma, label_sigma = (value or 0.0 for value in (filled.clip, filled.sigma, filled.label_sigma))
     table = np.zeros((60 * rounds, 60))
     np.put_along_axis(table, secret.sources.numpy(), 1 / 4, 1)
-    mus = np.linalg.norm(table, axis=0) * math.hypot(filled.clip / filled.sigma, 1 / filled.label_sigma)
+    mus = np.linalg.norm(table, axis=0) * math.hypot(clip / sigma, 1 / label_sigma)
     np.testing.assert_allclose(mus, gaussian_mu(3.0, 1e-5), rtol=1e-6)
-    ratio = (filled.sigma / filled.clip) / filled.label_sigma
+    ratio = sigma / clip / label_sigma
     assert ratio == pytest.approx(math.sqrt((1 + 1 / 4) / (1 + 4)))
 
 

@@ -58,10 +58,7 @@ class Account:
 
     def epsilon(self, multiplier: float, delta: float) -> float:
         """Give ε at δ for an image that is added or left out."""
-        losses, known = self.losses(multiplier), gaussian_epsilon(self.mu(multiplier), delta)
-        if losses is None:
-            return known
-        return min(losses.epsilon(delta), known) if self.proof == "allocation" else losses.epsilon(delta)
+        return _spent(self, multiplier, delta)
 
     def true_positives(self, multiplier: float, false_positives: float) -> float:
         """Give the largest TPR of a test for one image at an FPR; also what reconstruction from that prior comes to."""
@@ -82,6 +79,14 @@ class Account:
             mu = gaussian_mu(epsilon, delta)
             return math.sqrt(self.m * self.rounds) / mu if mu > 0 else math.inf
         return _searched(self, epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _spent(account: Account, multiplier: float, delta: float) -> float:
+    losses, known = account.losses(multiplier), gaussian_epsilon(account.mu(multiplier), delta)
+    if losses is None:
+        return known
+    return min(losses.epsilon(delta), known) if account.proof == "allocation" else losses.epsilon(delta)
 
 
 @lru_cache(maxsize=64)
