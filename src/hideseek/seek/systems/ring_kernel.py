@@ -46,12 +46,10 @@ def rings_of(matrix: csr_array) -> Rings | None:
     if not np.array_equal(in_image[matrix.indices], np.repeat(in_row, in_row)):
         return None
     turned = matrix.tocsc()
-    order = [np.empty(count, np.int64) for _ in range(3)]
-    weights = [np.empty(count) for _ in range(2)]
-    pointers = (matrix.indptr, matrix.indices, matrix.data.astype(np.float64), turned.indptr, turned.indices)
-    rings = _walk(*pointers, *order, *weights)
-    starts, images, rows = order
-    return Rings(np.append(starts[:rings], count), images, rows, *weights)
+    starts, images, rows = (np.empty(count, np.int64) for _ in range(3))
+    near, far, data = np.empty(count), np.empty(count), matrix.data.astype(np.float64)
+    rings = _walk(matrix.indptr, matrix.indices, data, turned.indptr, turned.indices, starts, images, rows, near, far)
+    return Rings(np.append(starts[:rings], count), images, rows, near, far)
 
 
 @compiled()
