@@ -47,9 +47,8 @@ def rings_of(matrix: csr_array) -> Rings | None:
         return None
     turned = matrix.tocsc()
     starts, images, rows = (np.empty(count, np.int64) for _ in range(3))
-    near, far = np.empty(count), np.empty(count)
-    pointers = (matrix.indptr, matrix.indices, matrix.data.astype(np.float64), turned.indptr, turned.indices)
-    rings = _walk(*pointers, starts, images, rows, near, far)
+    near, far, data = np.empty(count), np.empty(count), matrix.data.astype(np.float64)
+    rings = _walk(matrix.indptr, matrix.indices, data, turned.indptr, turned.indices, starts, images, rows, near, far)
     return Rings(np.append(starts[:rings], count), images, rows, near, far)
 
 
