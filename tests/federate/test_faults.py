@@ -11,7 +11,7 @@ import torch
 
 from hideseek.federate.encodings import collected, run_encodings
 from hideseek.federate.gradients import State, run_gradients
-from hideseek.federate.messages import CONFIG, SHARD, UPDATE, Message, number
+from hideseek.federate.messages import CONFIG, DESCRIBE, SHARD, UPDATE, Message, number
 from hideseek.federate.metrics import place_of, read_metrics
 from hideseek.hide import InstaHide
 from hideseek.hide.files import shards
@@ -104,6 +104,37 @@ def test_a_party_that_stops_in_the_middle_of_its_shards(tmp_path: Path, missed: 
     assert len(found) == rows
     assert len(found.images.flatten(1).unique(dim=0)) == rows
     assert (tmp_path / "out" / "refused.jsonl").exists() == (rows < 160)
+
+
+class Away(LocalParties):
+    """Parties of which one is not connected for some looks, after it was lost."""
+
+    looks: int = 0
+
+    def present(self) -> list[int]:
+        self.looks -= 1
+        return [place for place in self.settings if place != 1 or self.looks < 0]
+
+
+@pytest.mark.parametrize("kind", [DESCRIBE, SHARD])
+def test_a_party_that_was_lost_is_waited_for_before_it_is_asked_again(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hideseek.federate.server.POLL", 0.0)
+    who, lost = Away(parties(tmp_path, 3).settings), list[Message]()
+
+    def leaving(asked: Message, honest: Any) -> Message | None:
+        if asked.kind == kind and not lost:
+            lost.append(asked)
+            who.looks = 5
+            return None
+        assert who.looks < 0  # nobody asks while it is away
+        return honest(asked)  # type: ignore[no-any-return]
+
+    who.behaviours = {1: leaving}
+    assert len(collected(server(tmp_path, ENCODINGS, who, wait=600.0), 0)) == 160
+    assert lost
+    assert not (tmp_path / "out" / "refused.jsonl").exists()
 
 
 @contextmanager

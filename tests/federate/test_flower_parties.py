@@ -27,8 +27,12 @@ class Sent:
     def __post_init__(self) -> None:
         self.metadata = type("Metadata", (), {"message_id": "", "message_type": self.message_type})()
 
+    @property
+    def error(self) -> Any:
+        return flwr.Error(self.content, "Flower says so") if self.has_error() else None
+
     def has_error(self) -> bool:
-        return False
+        return isinstance(self.content, int)
 
 
 @dataclass
@@ -166,3 +170,34 @@ def test_what_cannot_be_read_is_an_error_of_its_sender() -> None:
     grid.pull_messages = spoilt  # type: ignore[method-assign]
     answers = FlowerParties(grid).ask({1: question(0)}, 10.0)  # type: ignore[arg-type]
     assert "no array of numbers" in answers[1].error
+
+
+@pytest.mark.parametrize("code", sorted(flower_parties.GONE))
+def test_a_node_that_flower_lost_is_silent_and_not_refused_and_nobody_waits_for_it(code: int) -> None:
+    grid = Grid()
+    pull = grid.pull_messages
+
+    def lost(numbers: Iterable[str]) -> list[Sent]:
+        found = pull(numbers)
+        for each in found:
+            if each.dst_node_id == 1:
+                each.content = code
+        return found
+
+    grid.pull_messages = lost  # type: ignore[method-assign]
+    found = list(FlowerParties(grid).ask_on({1: [question(0), question(1)], 2: [question(0)]}, 60.0))  # type: ignore[arg-type]
+    assert [(party, answer is None) for party, _, answer in found] == [(1, True), (2, False)]
+
+
+def test_what_a_party_says_itself_is_its_answer() -> None:
+    grid = Grid()
+    pull = grid.pull_messages
+
+    def refusing(numbers: Iterable[str]) -> list[Sent]:
+        found = pull(numbers)
+        for each in found:
+            each.content = 600
+        return found
+
+    grid.pull_messages = refusing  # type: ignore[method-assign]
+    assert FlowerParties(grid).ask({1: question(0)}, 60.0)[1].error == "Flower says so"  # type: ignore[arg-type]

@@ -121,7 +121,9 @@ def _fetch(server: Server, round_: int, deliveries: dict[int, Delivery]) -> None
     lacking = {party: missing for party, each in deliveries.items() if (missing := each.missing())}
     with meter(sum(map(len, lacking.values()))) as show:
         done = 0
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
+            if attempt and lacking:
+                server.wait_for(lacking)
             queues = {party: _requests(server, round_, party, lacking, deliveries) for party in lacking}
             for party, asked, answer in server.parties.ask_on(queues, server.settings.timeout):
                 if answer is None or party not in deliveries:
@@ -168,6 +170,8 @@ def _described(server: Server, round_: int, folder: Path, kept: Mapping[Path, De
     found: dict[int, Delivery] = {}
     waiting = set(server.chosen(round_))
     for attempt in range(TRIES):
+        if attempt:
+            server.wait_for(waiting)
         answers = server.parties.ask(dict.fromkeys(sorted(waiting), message), server.settings.timeout)
         for party in sorted(waiting):
             answer = answers.get(party)

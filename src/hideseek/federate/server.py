@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -133,6 +133,12 @@ class Server:
         count = max(least, round(self.settings.fraction * len(present)))
         order = self.settings.chance(10 * round_ + attempt).permutation(len(present))
         return [present[place] for place in order[:count].sort().values.tolist()]
+
+    def wait_for(self, parties: Collection[int]) -> None:
+        """Wait for parties that were lost, as long as for those at the beginning."""
+        until = time.monotonic() + self.settings.wait
+        while not set(parties) <= set(self.parties.present()) and time.monotonic() < until:
+            time.sleep(POLL)
 
     def refuse(self, party: int, round_: int, why: str) -> None:
         """Write down, and tell, that what a party sent is not used; the words may be the party's own."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import httpx
 from flwr.app import Message as FlowerMessage
+from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -18,6 +19,11 @@ from hideseek.federate.parties import Parties
 
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, DecodeError)
 """What Flower raises on a message that is put together wrongly."""
+GONE = {
+    ErrorCode.MESSAGE_UNAVAILABLE, ErrorCode.REPLY_MESSAGE_UNAVAILABLE, ErrorCode.NODE_UNAVAILABLE,
+    ErrorCode.CLIENT_APP_CRASHED,
+}  # fmt: skip
+"""Errors that are Flower's word, and not the party's: it may be asked again when it is back."""
 POLL = 0.1  # seconds between two looks for answers; Flower's own calls look every three
 LOOKING = 0.1  # the most of the time that is spent on looking
 AHEAD = 2  # messages of a queue that are under way: a node that finds none after its answer rests for three seconds
@@ -62,13 +68,13 @@ class FlowerParties(Parties):
                     del waiting[party]
                     continue
                 number, asked = queue.under_way[0]
-                answer = self._answer(number) if number else None
+                answer, gone = self._answer(number) if number else (None, True)
                 if answer is not None:
                     queue.under_way.popleft()
                     queue.since, came = time.monotonic(), True
                     self._send({party: queue}, 1, timeout)
                     yield party, asked, answer
-                elif not number or time.monotonic() - queue.since > timeout:
+                elif gone or time.monotonic() - queue.since > timeout:
                     del waiting[party]
                     yield party, asked, None
             if waiting and not came:
@@ -99,16 +105,21 @@ class FlowerParties(Parties):
         for (_, queue, message), number in zip(due, asked_again(pushed) if due else (), strict=True):
             queue.under_way.append((number, message))
 
-    def _answer(self, number: str) -> Message | None:
-        """Look for one answer; others stay with Flower until they are looked for, so that few are held at a time."""
+    def _answer(self, number: str) -> tuple[Message | None, bool]:
+        """Look for one answer; others stay with Flower until they are looked for, so that few are held at a time.
+
+        Also tells whether none can come any more: Flower answers itself for a node that it lost, or whose app crashed.
+        """
         try:
             for answer in self._arrived(number):
-                return plain(answer)
+                if answer.has_error() and answer.error.code in GONE:
+                    return None, True
+                return plain(answer), False
         except BadInput as mistake:
-            return Message("", error=str(mistake))
+            return Message("", error=str(mistake)), False
         except UNREADABLE:
-            return Message("", error="it sends what is no message")
-        return None
+            return Message("", error="it sends what is no message"), False
+        return None, False
 
     def _arrived(self, number: str) -> Iterable[FlowerMessage]:
         """Look once; a SuperLink whose database is busy at this moment is asked again later."""
