@@ -16,6 +16,7 @@ from hideseek.score.membership import auc
 from hideseek.seek.members.equal_length import EqualLength, known_rows
 from hideseek.seek.run import run
 from hideseek.seek.systems.length_pairs import KnownRow, LengthPairs
+from hideseek.seek.systems.pair_beliefs import threshold
 from releases import photos
 from toys import images
 
@@ -77,9 +78,21 @@ def test_rounds_add_up_where_a_row_says_little() -> None:
     areas = []
     for rounds in (1, 4):
         release, secret = released(SingularizedMixup(tau=1e-6), rounds=rounds)
-        areas.append(float(auc(claims(release)[0], secret).mean()))
+        member, picked = claims(release)
+        areas.append(float(auc(member, secret).mean()))
+        assert picked.sure is not None
+        assert bool(right(picked, secret)[picked.sure[: len(picked.about) // 2]].all())  # or nothing is sure
     assert areas[0] < areas[1]
     assert areas[1] > 0.9
+
+
+def test_messages_do_not_drift_where_rows_say_nothing() -> None:
+    """A common factor of all odds would grow with the rounds; how many images are private is known."""
+    release, _ = released(SingularizedMixup(tau=1e-10), rounds=6)
+    member, _ = claims(release)
+    assert float(member.scores.abs().max()) < 20
+    odds = np.random.default_rng(0).standard_normal(50) + 30
+    assert float((1 / (1 + np.exp(threshold(odds, 20.0) - odds))).sum()) == pytest.approx(20)
 
 
 def test_the_first_rows_alone_tell_of_their_images() -> None:

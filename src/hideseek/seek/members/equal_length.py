@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -18,7 +19,8 @@ from hideseek.seek.systems.pair_beliefs import Beliefs, Rows, believed
 from hideseek.seek.work import CALL, DOUBLE, LEAST_ROWS, LOOKUP, attacked, largest
 
 ROUNDING = {"float32": 6e-8, "float16": 3e-4}  # of a length, and of a number, over itself
-SURE = 0.99  # of a pair, from which on the attacker takes it for confirmed
+SURE = 0.99  # of a pair, from which on a row is decided
+AGREED = 0.9  # of rows that must be decided before any pair counts as confirmed: messages in loops are too sure
 TRIED = 10  # multiplications a pair: it is read, summed and compared
 
 
@@ -75,7 +77,8 @@ class EqualLength(Attack[EncodedRelease]):
         remarks = {
             "rows with two classes": len(known),
             "pairs that fit a row": round(len(pairs.rows) / max(1, len(known)), 2),
-            "rows confirmed": int((beliefs.chances > SURE).sum()),
+            "rows decided": int((beliefs.chances > SURE).sum()),
+            "rows confirmed": int(_sure(beliefs).sum()),
         }
         member = Membership(torch.arange(len(gallery)), torch.from_numpy(beliefs.log_odds).float())
         picked = self._picked(release, beliefs)
@@ -87,7 +90,7 @@ class EqualLength(Attack[EncodedRelease]):
             return None
         places = torch.from_numpy(np.concatenate([beliefs.first, beliefs.second]))
         about = torch.from_numpy(np.tile(beliefs.rows, 2))
-        sure = torch.from_numpy(np.tile(beliefs.chances > SURE, 2))
+        sure = torch.from_numpy(np.tile(_sure(beliefs), 2))
         return Reconstruction(release.candidates.pixels(places), about, "items", sure, picked=True)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
@@ -116,6 +119,12 @@ class EqualLength(Attack[EncodedRelease]):
         most = attacked(self.rows, task)
         rows = largest(lambda rows: replace(self, rows=rows).work(task), LEAST_ROWS, most, work)
         return self if rows >= most else replace(self, rows=rows)
+
+
+def _sure(beliefs: Beliefs) -> NDArray[np.bool_]:
+    """Tell which rows' pairs are confirmed: decided, where nearly all rows are; else wrong ones confirm each other."""
+    decided = beliefs.chances > SURE
+    return decided & (decided.mean() >= AGREED if len(decided) else False)
 
 
 def known_rows(labels: np.ndarray) -> list[KnownRow]:

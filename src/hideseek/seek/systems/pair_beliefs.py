@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from hideseek.progress import track
 from hideseek.seek.systems.length_pairs import FittingPairs, Numbers, Places
 
 DAMPING = 0.5  # of what is new in a message, as a logarithm
+HALVINGS = 60
 TINY, HUGE = 1e-200, 1e200
 LARGEST = 300.0  # logarithm of odds
 MISSED = 1e-4  # of rows, whose own pair is not among those that fit
@@ -80,11 +82,11 @@ class _Slot:
         found: Numbers = np.bincount(self.cell, self.odds, size).reshape(self.shape) + self.base + TINY
         return found
 
-    def speak(self, sums: Numbers, powers: Numbers, members: Numbers) -> float:
+    def speak(self, sums: Numbers, powers: Numbers) -> float:
         """Tell rows what candidates say; give the largest change."""
-        here, kind = sums.reshape(-1)[self.cell], powers[self.image, self.kind]
-        whole = np.exp(np.clip(kind, -LARGEST, LARGEST))
-        without = 1 + np.maximum(members[self.image] - whole * np.minimum(1.0, self.odds / here), 0.0)
+        here, kinds = sums.reshape(-1)[self.cell], np.exp(np.clip(powers, -LARGEST, LARGEST))
+        whole = kinds[self.image, self.kind]
+        without = 1 + np.maximum(kinds.sum(1)[self.image] - whole * np.minimum(1.0, self.odds / here), 0.0)
         said = np.clip(whole / here / without, TINY, HUGE)
         change = np.log(said) - np.log(self.told)
         self.told = np.clip(self.told * np.exp(DAMPING * change), TINY, HUGE)
@@ -95,7 +97,7 @@ def believed(pairs: FittingPairs, rows: Rows, sweeps: int) -> Beliefs:
     """Send messages until they settle, and say which candidates and pairs they point to."""
     first = _Slot(pairs, pairs.first, rows.classes, rows)
     second = _Slot(pairs, pairs.second, rows.classes[:, ::-1], rows)
-    powers, members = np.zeros((rows.candidates, rows.others.shape[1])), np.ones(rows.candidates)
+    powers = np.zeros((rows.candidates, rows.others.shape[1]))
     weights: NDArray[np.float64] = pairs.likelihoods
     totals: Numbers = np.zeros(len(rows.classes))
     for _ in track(range(sweeps), "weighing pairs"):
@@ -105,13 +107,26 @@ def believed(pairs: FittingPairs, rows: Rows, sweeps: int) -> Beliefs:
         second.listen(weights, totals)
         sums = first.sums(), second.sums()
         powers = (np.log(sums[0]) + np.log(sums[1])).sum(0)
-        members = np.exp(np.clip(powers, -LARGEST, LARGEST)).sum(1)
-        change = max(side.speak(given, powers, members) for side, given in zip((first, second), sums, strict=True))
+        powers -= threshold(np.logaddexp.reduce(powers, 1), float(rows.sizes.sum()))
+        change = max(side.speak(given, powers) for side, given in zip((first, second), sums, strict=True))
         if change < SETTLED:
             break
     log_odds = np.logaddexp.reduce(powers, 1)
     best, chances = _likeliest(pairs.rows, weights, totals)
     return Beliefs(log_odds, pairs.rows[best], pairs.first[best], pairs.second[best], chances)
+
+
+def threshold(log_odds: Numbers, members: float) -> float:
+    """Give h with Σ 1 / (1 + e^(h − l)) = members: how many are in the rows is known.
+
+    Without it a common factor of all odds grows from sweep to sweep where rows say little, by the number of rounds.
+    """
+    wanted = min(members, 0.99 * len(log_odds))
+    low, high = float(log_odds.min()) - LARGEST, float(log_odds.max()) + LARGEST
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expit(log_odds - middle).sum() > wanted else (low, middle)
+    return low
 
 
 def _likeliest(rows: Places, weights: Numbers, totals: Numbers) -> tuple[Places, Numbers]:
