@@ -86,10 +86,12 @@ class Rows(Way):
 
     leaves: ClassVar[str] = "encodings"
     proof: Literal["known-mix", "poisson"] = "known-mix"
+    m: int = 4
+    """Images in a row; where who is in it is secret, many are no harm."""
 
     def learn(self, train: Samples, privacy: Privacy, chance: Randomness) -> Trained:
         """Hide, and learn from the rows."""
-        scheme = GaussianMixup(epsilon=privacy.epsilon, delta=privacy.delta, proof=self.proof, clip=1.0)
+        scheme = GaussianMixup(min(self.m, len(train)), privacy.epsilon, privacy.delta, self.proof, clip=1.0)
         return class_means([scheme.hide(train, None, chance)[0]])
 
 
@@ -125,7 +127,7 @@ WAYS: dict[str, Way] = {  # the simplest first
     "noisy-least-squares": Sums("least-squares"),
     "dp-sgd": DpSgd(),
     "gaussian-mixup": Rows(),
-    "gaussian-mixup-poisson": Rows("poisson"),
+    "gaussian-mixup-poisson": Rows("poisson", m=64),
     "singularized-mixup": Unproved(SingularizedMixup()),
     "instahide-inside": Unproved(InstaHide(k=4)),
     "not-hidden": NotHidden(),
