@@ -27,6 +27,7 @@ from hideseek.score.judge import judge
 from hideseek.seek import run
 from hideseek.seek.rows.learned_decoder import LearnedDecoder
 from hideseek.seek.rows.linear_inversion import LinearInversion
+from hideseek.similarity import snr
 
 TAUS = (1e-2, 1e-4, 1e-3, 1.0, 1e-1)  # in the order in which they are measured
 TABLE_2 = {1.0: 7.76, 1e-1: 7.27, 1e-2: 5.44, 1e-3: 2.84, 1e-4: -0.13}  # mean SNR in dB
@@ -51,9 +52,9 @@ ATTACKS: dict[str, dict[str, Attack[EncodedRelease]]] = {
     },
 }
 TITLES = {
-    "optimum": "Figures 1 and 3: the linear optimum, 32×32",
-    "optimum-224": "Figures 1 and 3: the linear optimum, 224×224",
-    "decoder": "Figure 2: the U-Net, 32×32",
+    "optimum": "Figures 1 and 3: the linear optimum, 32 pixels",
+    "optimum-224": "Figures 1 and 3: the linear optimum, 224 pixels",
+    "decoder": "Figure 2: the U-Net, 32 pixels",
 }
 
 
@@ -113,7 +114,7 @@ def _measuring(method: str, scheme: MixingEncoder, scale: str):  # type: ignore[
         (score,), (claim,) = judged.scores, evidence.claims
         assert isinstance(claim, Reconstruction)  # noqa: S101
         best = int(score.values.argmax())
-        _keep(method, scheme, private, known, secret.sources[:, 0], claim, best)
+        _keep(method, scheme, private, known, secret.sources, claim, best)
         return {
             "snr": round(score.interval.mean, 3),
             "deviation": round(float(score.values.std()), 3),
@@ -132,14 +133,16 @@ def _keep(
     scheme: MixingEncoder,
     private: Samples,
     release: EncodedRelease,
-    made_for: torch.Tensor,
+    sources: torch.Tensor,
     claim: Reconstruction,
     best: int,
 ) -> None:
     """Keep three pictures: the image that came back best, as in the paper, a row of it, and what came back."""
     about = int(claim.about[best])
-    item = about if claim.of == "items" else int((made_for == about).nonzero()[0])
-    image = int(made_for[item]) if claim.of == "items" else about
+    item, images = about, sources[about]
+    if claim.of == "images":
+        item, images = int((sources[:, 0] == about).nonzero()[0]), torch.tensor([about])
+    image = int(images[snr(private.pixels(images), claim.images[best].expand(len(images), -1, -1, -1)).argmax()])
     tiles = (private.pixels(slice(image, image + 1))[0], release.picture(item), claim.images[best])
     PICTURES.mkdir(exist_ok=True)
     assert isinstance(scheme, SingularizedMixup)  # noqa: S101
@@ -157,7 +160,7 @@ def _sheet(method: str, path: Path) -> str:
     for kind in ("truth", "row", "recovered"):
         tiles = [np.asarray(Image.open(PICTURES / f"{method}-{tau:g}-{kind}.png").convert("RGB")) for tau in taus]
         shaped = [torch.from_numpy(tile.copy()).permute(2, 0, 1).float() for tile in tiles]
-        rows.append(Row(kind, shaped, [f"τ = {tau:g}" for tau in taus]))
+        rows.append(Row(kind, shaped, [f"tau = {tau:g}" for tau in taus]))
     file = path.with_name(f"{path.stem}-{method}.png")
     contact_sheet(TITLES[method], (), rows).save(file, optimize=True)
     return f"![{TITLES[method]}]({file.name})\n"
