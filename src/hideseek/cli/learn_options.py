@@ -44,13 +44,13 @@ class ImageOptions:
     release: Annotated[Path | None, _unset("DIR")] = None
     """Train on the release that `hideseek hide` wrote here."""
     data: Annotated[str | None, _unset("ADDRESS")] = None
-    """Train on these: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Train on folder:PATH, npz:PATH, or a name (`hideseek data`)."""
     public: Annotated[str | None, _unset("ADDRESS")] = None
-    """Public images to mix in; patches:ADDRESS cuts patches from them."""
+    """Public images to mix in; patches:ADDRESS cuts patches."""
     test: Annotated[str | None, _unset("ADDRESS")] = None
-    """Test on these images after every epoch, such as mnist?split=test."""
+    """Test on these after every epoch (mnist?split=test)."""
     features: Annotated[str | None, _unset("NAME")] = None
-    """Train on features: of efficientnet-lite0, or of a model's file."""
+    """Take features: efficientnet-lite0, or a model's file."""
     size: Annotated[int | None, _unset("PIXELS")] = None
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
@@ -88,7 +88,7 @@ class RunOptions:
     checkpoint_every: Annotated[float, arg(metavar="SEC")] = 30.0
     """Seconds between two checkpoints."""
     seed: Annotated[int | None, _unset("N")] = None
-    """For studies only: draw everything from this number, keys too."""
+    """For studies: draw all chance from this number."""
 
 
 @dataclass(frozen=True)

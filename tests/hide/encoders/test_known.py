@@ -2,7 +2,17 @@
 
 import pytest
 
-from hideseek.hide import Augmented, Coarse, InstaHide, Laplace, Mixup, PairInstaHide, RecipeEncoder, SingularizedMixup
+from hideseek.hide import (
+    Augmented,
+    Coarse,
+    GaussianMixup,
+    InstaHide,
+    Laplace,
+    Mixup,
+    PairInstaHide,
+    RecipeEncoder,
+    SingularizedMixup,
+)
 from hideseek.records import Encoder
 
 INSTAHIDE = "Huang, Song, Li and Arora: InstaHide, ICML 2020"
@@ -18,6 +28,12 @@ SMOOTH = ("absolute values alone tell most of the mask", "hideseek, smooth-signs
 
 # A configuration, its rounds, and every statement that must be made: words of it, and how its citation begins.
 STATEMENTS: list[tuple[RecipeEncoder, int, list[tuple[str, str]]]] = [
+    (
+        GaussianMixup(),
+        1,
+        [("holds against whoever knows which images are in which row", "hideseek, docs/threat-model")],
+    ),
+    (GaussianMixup(proof="poisson"), 1, [("proof poisson holds while nobody knows", "hideseek, docs/threat-model")]),
     (Mixup(), 1, [("found by their inner products, and averaged", f"{INSTAHIDE}, §2.1"), QUERIES, LABELS]),
     (
         Mixup(k=3),

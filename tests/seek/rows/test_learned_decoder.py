@@ -32,7 +32,7 @@ def test_the_objective_is_the_paper_s() -> None:
     guess = network(rows / 5).detach().double().numpy()
     across, down = abs(guess[..., 1:] - guess[..., :-1]).mean(), abs(guess[..., 1:, :] - guess[..., :-1, :]).mean()
     expected = abs(guess - truth.double().numpy()).mean() + 1e-4 * (across + down)
-    assert float(loss) == pytest.approx(expected, rel=1e-5)
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
     assert float(variation(torch.ones(2, 1, 1, 1))) == 0.0
 
 
