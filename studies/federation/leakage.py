@@ -43,14 +43,20 @@ def delivered(federation: Federation, out: Path, party: int) -> tuple[EncodedRel
     return joined_encodings(folders, [folder.with_suffix(".secret") for folder in own])
 
 
+def _recorded(folder: Path, name: str) -> Path:
+    """Find what was recorded of a round: the last message, where one was asked for again."""
+    found = [each for each in folder.glob(f"{name}*") if each.is_dir()]
+    return max(found, key=lambda each: each.stat().st_mtime_ns, default=folder / name)
+
+
 def received(
     federation: Federation, out: Path, party: int, rounds: Sequence[int]
 ) -> tuple[UpdateRelease, UpdateSecret]:
     """Give what the server kept of a party's updates of some rounds, and the ground truth that the party kept."""
     names = [f"round-{round_:05d}" for round_ in rounds]
-    own = [federation.folder(out, party) / RECORDED / name for name in names]
+    own = [_recorded(federation.folder(out, party) / RECORDED, name) for name in names]
     theirs, secret = joined_updates(own, [folder.with_suffix(".secret") for folder in own])
-    kept = [read_updates(out / RECORDED / f"party-{party}" / name) for name in names]
+    kept = [read_updates(_recorded(out / RECORDED / f"party-{party}", name)) for name in names]
     release = together(kept) if len(kept) > 1 else kept[0]
     for first, second in zip(release.updates, theirs.updates, strict=True):
         if not all(torch.equal(tensor, second[name]) for name, tensor in first.items()):

@@ -122,7 +122,7 @@ def test_time_that_is_left_raises_settings_until_nothing_is_left_to_gain(
     assert told.settings["rows"] == looks[1]
     assert clock.now() <= 100
     again, clock = audited(asked(faces, attacks={"b": Counted(rows=3)}), tmp_path / "b", monkeypatch)
-    assert clock.now() == 11  # two proofs, the attack, two changes: nothing is left to gain
+    assert clock.now() == 14  # two proofs, the attack, two changes, the exposed left out: nothing is left to gain
     assert came(again)["b"].outcome is Outcome.BROKEN
 
 
