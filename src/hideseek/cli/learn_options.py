@@ -95,7 +95,7 @@ class RunOptions:
 class Learn(Generic[S]):
     """Train a model on a release, or on images that a scheme hides anew for every epoch.
     The options of a scheme: --scheme NAME --help. On several GPUs: torchrun -m hideseek learn …
-    """  # noqa: D205 (a blank line would not fit one screen)
+    """  # noqa: D205, D400 (a blank line would not fit one screen)
 
     out: Annotated[Path, arg(metavar="DIR", help_behavior_hint="(required)")]
     """The folder to write: the model, its metrics and a curve."""
