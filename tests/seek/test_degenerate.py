@@ -29,6 +29,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "chen": {"anyway": True},
     "distinguish": {"images": 4, "tests": 1, "locations": 0},
     "carlini": {"steps": 2, "solve_steps": 3, "seeds": 2},
+    "learned-decoder": {"rows": 64, "width": 4},
     "carlini-wide": {"steps": 1, "solve_steps": 2, "seeds": 2, "wide": WideResNet(10, 1)},
     "average-known-demasked": {"signs": SIGNS},
     "average-search-demasked": {"signs": SIGNS},
