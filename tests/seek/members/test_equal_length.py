@@ -81,7 +81,8 @@ def test_rounds_add_up_where_a_row_says_little() -> None:
         member, picked = claims(release)
         areas.append(float(auc(member, secret).mean()))
         assert picked.sure is not None
-        assert bool(right(picked, secret)[picked.sure[: len(picked.about) // 2]].all())  # or nothing is sure
+        sure = right(picked, secret)[picked.sure[: len(picked.about) // 2]].float()
+        assert float(sure.mean()) > 0.97 if rounds == 4 else not len(sure)  # of one round's pairs most are wrong
     assert areas[0] < areas[1]
     assert areas[1] > 0.9
 
@@ -90,7 +91,7 @@ def test_messages_do_not_drift_where_rows_say_nothing() -> None:
     """A common factor of all odds would grow with the rounds; how many images are private is known."""
     release, _ = released(SingularizedMixup(tau=1e-10), rounds=6)
     member, _ = claims(release)
-    assert float(member.scores.abs().max()) < 20
+    assert float(member.scores.sigmoid().sum()) == pytest.approx(40, rel=1e-3)
     odds = np.random.default_rng(0).standard_normal(50) + 30
     assert float((1 / (1 + np.exp(threshold(odds, 20.0) - odds))).sum()) == pytest.approx(20)
 

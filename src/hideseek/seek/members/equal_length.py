@@ -20,7 +20,7 @@ from hideseek.seek.work import CALL, DOUBLE, LEAST_ROWS, LOOKUP, attacked, large
 
 ROUNDING = {"float32": 6e-8, "float16": 3e-4}  # of a length, and of a number, over itself
 SURE = 0.99  # of a pair, from which on a row is decided
-AGREED = 0.9  # of rows that must be decided before any pair counts as confirmed: messages in loops are too sure
+AGREED = 0.95  # of rows that must be decided before any pair counts as confirmed: messages in loops are too sure
 TRIED = 10  # multiplications a pair: it is read, summed and compared
 
 
