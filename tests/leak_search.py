@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 from hideseek.federate.agreement import Agreement
 from hideseek.federate.party import PartySettings, load_party
 
-WINDOW = 12  # bytes of an image that are searched for
-VALUES = 4  # different bytes that such a window has at least: areas of one colour tell nothing
+WINDOW = 12  # pixels, or bytes of a mask, that are searched for
+VALUES = 4  # different ones that such a window has at least: a mixture of black areas is black, too
 INDICES = 6  # numbers of images, one behind the other, that are searched for
 WEIGHTS = 8  # of two rows: the weights of one may be its label, which is sent
 KINDS = ("<i8", "<i4", "<i2", "u1")  # that numbers of images may be written as
@@ -38,7 +38,7 @@ def images_of(settings: PartySettings, agreed: Agreement) -> Secrets:
     private = load_party(settings, agreed).private
     forms = {"pixels": private.pixels().numpy(), "bytes": private.images.numpy()}
     found = {
-        f"{form} of image {place}": pieces_of(image.tobytes())
+        f"{form} of image {place}": pieces_of(image)
         for form, images in forms.items()
         for place, image in enumerate(images)
     }
@@ -62,7 +62,7 @@ def truths(files: Iterable[Path]) -> Secrets:
             found[f"weights in {path.name}"] = _floats(kept["weights"])
         if (mask := kept.get("mask")) is not None:
             bits = np.ascontiguousarray(mask)
-            found[f"mask in {path.name}"] = pieces_of(bits.tobytes()) | pieces_of(np.packbits(bits > 0).tobytes())
+            found[f"mask in {path.name}"] = pieces_of(bits.view("u1")) | pieces_of(np.packbits(bits > 0))
     return Secrets(found)
 
 
@@ -71,10 +71,11 @@ def _kept(path: Path) -> dict[str, Any]:
     return {name: tensor.contiguous().numpy() for name, tensor in load_file(path).items()}
 
 
-def pieces_of(content: bytes) -> frozenset[bytes]:
-    starts = range(0, max(1, len(content) - WINDOW), WINDOW)
-    found = {content[start : start + WINDOW] for start in starts}
-    return frozenset(each for each in found if len(set(each)) >= VALUES)
+def pieces_of(content: Any) -> frozenset[bytes]:
+    """Cut what an array holds into windows, and leave out those of few different values."""
+    flat = content.reshape(-1)
+    windows = [flat[start : start + WINDOW] for start in range(0, max(1, len(flat) - WINDOW), WINDOW)]
+    return frozenset(each.tobytes() for each in windows if len(set(each.tolist())) >= VALUES)
 
 
 def _numbers(sources: Any) -> frozenset[bytes]:
