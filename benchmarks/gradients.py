@@ -251,7 +251,7 @@ def main() -> None:
         names = {row["case"] for row in rows}
         rows += [row for row in kept.get("cases", ()) if row["case"] not in names]
         text = {
-            "breaching": "0.1.2" if breaching else None,
+            "breaching": "0.1.2" if breaching else kept.get("breaching"),
             "threads": 1,
             "cases": sorted(rows, key=lambda row: row["case"]),
             "ours alone": kept.get("ours alone", {}) | alone,

@@ -10,7 +10,7 @@ states (surrogate), and by simulation. Labels are known and in order. Sensitivit
 tensors with itself after white noise on four images, in both modes.
 
 Figures are medians of the PSNR of five updates, of CIFAR-10 from image 20,000 on; settings were chosen on images before
-1,000, and own images are those from 5,000 on.
+1,000, and own images are those from 5,000 on. A run that was stopped leaves what it measured, and says what it did not.
 """
 
 import argparse
@@ -34,6 +34,13 @@ from hideseek.train.gradients import gradient, parameters_of
 
 OWN = slice(5_000, 5_256)
 NOISE = 0.2
+Steps = tuple[str, int, int, int, float]
+"""A model, its batch, local steps, epochs, and rate."""
+STEPS: tuple[Steps, ...] = (
+    *(("lenet", 1, 4, 1, 0.1), ("convnet", 10, 1, 20, 0.004)),
+    *(("convnet", 1, steps, 1, rate) for steps in (1, 4) for rate in (0.01, 0.1)),
+    *(("convnet", 10, 1, 5, 0.1), ("convnet", 1, 16, 1, 0.01), ("convnet", 1, 16, 1, 0.1)),
+)
 EVAL_SETTINGS = replace(GradientMatching(), train_mode=None, statistics="none")
 
 
@@ -68,11 +75,9 @@ def train_mode(images: Samples, count: int, steps: int, batches: tuple[int, ...]
         yield row
 
 
-def local_steps(images: Samples, count: int, steps: int, *, quick: bool) -> Iterator[dict[str, Any]]:
+def local_steps(images: Samples, count: int, steps: int, cases: tuple[Steps, ...]) -> Iterator[dict[str, Any]]:
     """Compare ways to compute several local steps again."""
-    usual = [("convnet", 1, local, 1, rate) for local in (1, 4, 16) for rate in (0.01, 0.1)]
-    more = [("lenet", 1, 4, 1, 0.1), ("convnet", 10, 1, 20, 0.004), ("convnet", 10, 1, 5, 0.1)]
-    for model, batch, local, epochs, rate in [("lenet", 1, 4, 1, 0.1)] if quick else [*more, *usual]:
+    for model, batch, local, epochs, rate in cases:
         scheme = ShareUpdates(model, batch, local, epochs, rate, sends="weights", mode="eval")
         case = make_case(images, scheme, count)
         row: dict[str, Any] = {"model": model, "batch": batch, "steps": local, "epochs": epochs, "rate": rate}
@@ -111,12 +116,14 @@ def main() -> None:
     torch.set_num_threads(1)
     images = normalise(load("cifar10"), "channel")
     count, steps, batches = (1, 20, (4,)) if asked.quick else (5, asked.steps, (1, 4, 16))
+    cases = STEPS[:1] if asked.quick else STEPS
     kept = json.loads(asked.json.read_text()) if asked.json and asked.json.exists() and asked.only else {}
     kept |= {"threads": 1, "steps of matching": steps}
+    planned: dict[str, tuple[object, ...]] = {"sensitivity": (4,), "train-mode": batches, "local-steps": cases}
     parts: dict[str, Iterable[dict[str, Any]]] = {
         "sensitivity": (sensitivity(images) for _ in range(1)),
         "train-mode": train_mode(images, count, steps, batches),
-        "local-steps": local_steps(images, count, steps, quick=asked.quick),
+        "local-steps": local_steps(images, count, steps, cases),
     }
     for name, rows in parts.items():
         if asked.only not in (None, name):
@@ -125,6 +132,7 @@ def main() -> None:
         for row in rows:  # each is kept at once: all of them take long
             print(json.dumps({name: row}), flush=True)
             kept[name].append(row)
+            kept["not measured"] = {part: each[len(kept.get(part, ())) :] for part, each in planned.items()}
             if asked.json:
                 asked.json.write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -22,7 +22,7 @@ from hideseek.records import Reason, Reconstruction, Refusal
 from hideseek.records.update_encoder import LocalWork
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek import ATTACKS, refusal, run
-from hideseek.seek.systems.matching_loop import Adam
+from hideseek.seek.systems.matching_loop import Adam, Lbfgs
 from hideseek.seek.updates.gradient_matching import GradientMatching
 from hideseek.train.gradients import gradient, parameters_of
 from toy_updates import LinearRatio
@@ -276,6 +276,58 @@ def test_gradients_of_another_model() -> None:
         from_gradients(BEFORE, [np.ones(3)], Theirs, shape=SHAPE, classes=CLASSES)
 
 
+class Several(nn.Module):
+    """A module that gives more than logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(16, CLASSES)
+
+    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor]:
+        return (self.head(images.flatten(1)),)
+
+
+class Normalised(nn.Module):
+    """A module whose batch norm has one value an image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Sequential(nn.Flatten(), nn.Linear(16, CLASSES), nn.BatchNorm1d(CLASSES))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.head(images)
+        return logits
+
+
+@pytest.mark.parametrize(
+    ("make", "how", "said"),
+    [
+        (linear, {"shape": (1, 5, 4)}, r"Sequential does not take images of 5×4 with 1 channel \(mat1 and mat2"),
+        (linear, {"shape": (3, 4, 4)}, "does not take images of 4×4 with 3 channels"),
+        (linear, {"classes": 7}, r"gives a tensor of \(2, 3\) for 2 images, not one of \(2, 7\), their logits"),
+        (Several, {}, "Several gives a tuple for 2 images"),
+        (Normalised, {"mode": "train", "batch": 1}, "BatchNorm in train mode needs two values or more"),
+        (linear(), {}, "build is a module: give the function that builds it"),
+    ],
+)
+def test_modules_that_do_not_fit(make: Any, how: dict[str, Any], said: str) -> None:
+    """An attack that ran them would end in an error of torch's."""
+    network = make if isinstance(make, nn.Module) else make()
+    sent = {name: torch.ones_like(each) for name, each in network.named_parameters()}
+    with pytest.raises(BadInput, match=said):
+        from_gradients(network.state_dict(), sent, make, **{"shape": SHAPE, "classes": CLASSES, **how})
+
+
+def test_a_builder_that_gives_one_module_again() -> None:
+    """Attacks put modules into double precision and into other modes."""
+    kept = linear()
+    sent = {name: torch.ones_like(each) for name, each in kept.named_parameters()}
+    release = from_gradients(kept.state_dict(), sent, lambda: kept, shape=SHAPE, classes=CLASSES, batch=1)
+    run(GradientMatching(optimiser=Lbfgs(2), peel=0, smooth=None), release, seeded(1))
+    assert all(each.dtype == torch.float32 for each in kept.parameters())
+    assert release.models[0].network() is not kept
+
+
 def test_a_learning_rate_of_zero() -> None:
     with pytest.raises(BadInput, match="rate, the learning rate of local steps, must be above 0"):
         from_states(BEFORE, AFTER, Theirs, shape=SHAPE, classes=CLASSES, work=LocalWork(4, rate=0.0))
@@ -333,13 +385,15 @@ class Ran:
         return (Path.touch, (Path("ran"),))  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("name", ["state.pt", "state.pth", "state.bin", "state.npz", "state.safetensors", "state"])
+@pytest.mark.parametrize(
+    "name", ["state.pt", "state.pth", "state.bin", "state.npz", "saved.npz", "state.safetensors", "state"]
+)
 def test_pickled_objects_are_never_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
     if name.endswith(".npz"):
         np.savez(path, weight=np.array([Ran()], dtype=object))
-    elif name == "state":
+    elif name in ("state", "saved.npz"):
         torch.save({"weight": torch.ones(1)}, path)
     else:
         path.write_bytes(pickle.dumps(Ran()))

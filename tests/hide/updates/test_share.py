@@ -93,6 +93,8 @@ def test_schemes_are_json_and_back() -> None:
         ({"batch": 0}, "batch must be 1 or more"),
         ({"rate": 0.0}, "rate, the learning rate"),
         ({"local_steps": 2}, "sends weights"),
+        ({"mode": "test"}, "mode must be train or eval, not 'test'"),
+        ({"sends": "loss"}, "sends must be gradient or weights, not 'loss'"),
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, object], said: str) -> None:

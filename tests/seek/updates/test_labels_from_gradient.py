@@ -124,6 +124,13 @@ def test_degenerate_updates() -> None:
     for factor in (0.0, float("nan")):
         with pytest.raises(BadInput, match="all updates are zero, or no numbers, at the layer head"):
             run(ATTACK, changed(release, factor), seeded(3))
+    steps, _ = ShareUpdates("lenet", batch=2, local_steps=2, sends="weights").hide(images(4), None, seeded(2))
+    with pytest.raises(BadInput, match="the update 0 holds numbers that are not finite at features"):
+        run(
+            ATTACK,
+            replace(steps, updates=({**steps.updates[0], "features.0.bias": torch.tensor(torch.nan)},)),
+            seeded(3),
+        )
     one_class = Samples(torch.ones(4, 1, 8, 8), torch.eye(5)[torch.zeros(4, dtype=torch.long)])
     for scheme in (ShareUpdates("linear", batch=4), ShareUpdates("linear", batch=4, defences=(GradientPruning(0.99),))):
         same, _ = scheme.hide(one_class, None, seeded(2))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hideseek.errors import BadInput
+from hideseek.hide.updates.owned_modules import check_takes, new_each_time
 from hideseek.hide.updates.share import ShareUpdates
 from hideseek.hide.updates.states import COUNTER, Arrays, named
 from hideseek.records import Normalisation
@@ -107,11 +108,12 @@ def together(releases: Sequence[UpdateRelease], rounds: Sequence[int] | None = N
 
 def _model(state: Arrays, build: Callable[[], nn.Module]) -> SharedModel:
     """Give the model that the server sent; a counter of batch norm that is absent is the built network's."""
-    network = build()
+    make = new_each_time(build)
+    network = make()
     own = network.state_dict()
     counters = [name for name in own if name.endswith(COUNTER)]
     found = named(state, own, "the state before", lacking=counters)
-    return SharedModel(type(network).__name__, build, {name: found.get(name, each) for name, each in own.items()})
+    return SharedModel(type(network).__name__, make, {name: found.get(name, each) for name, each in own.items()})
 
 
 def _parts(model: SharedModel) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -167,6 +169,7 @@ def _release(
         model.name, work.batch, work.steps, work.epochs, work.rate, sends, mode,
         defences=defences, trained=trained, start=model, unknown=work.unknown,
     )  # fmt: skip
+    check_takes(model, shape, classes, mode, work)
     channels = Normalisation() if normalisation is None else normalisation
     sizes = None if "images" in work.unknown else (work.images,)
     return UpdateRelease((update,), (model,), scheme, shape, classes, channels, sizes)

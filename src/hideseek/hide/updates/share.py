@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -77,6 +78,9 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
         for name in ("batch", "local_steps", "local_epochs"):
             if getattr(self, name) < 1:
                 raise BadInput(f"{name} must be 1 or more, not {getattr(self, name)}.")
+        for name, known in (("mode", get_args(Mode)), ("sends", get_args(Sent))):
+            if getattr(self, name) not in known:
+                raise BadInput(f"{name} must be {' or '.join(known)}, not {getattr(self, name)!r}.")
         if not 0 < self.rate < float("inf"):
             raise BadInput(f"rate, the learning rate of local steps, must be above 0 and finite, not {self.rate}.")
         if self.sends == "gradient" and not self.work.one_gradient:

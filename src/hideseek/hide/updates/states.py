@@ -53,7 +53,12 @@ def read_arrays(path: Path) -> dict[str, Any]:
     check_plain(path)
     need_memory(path.stat().st_size, f"reading {path}", "close other programs, or use a machine with more")
     if path.suffix.lower() == ".npz":
-        return {name: members.read(path, name) for name in members.headers(path)}
+        found = {name: members.read(path, name) for name in members.headers(path)}
+        if not found:
+            raise BadInput(
+                f"{path} holds no arrays, and pickled objects are never read: write the state by numpy.savez."
+            )
+        return found
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)

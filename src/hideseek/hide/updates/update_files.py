@@ -19,6 +19,7 @@ from hideseek.errors import BadInput
 from hideseek.files import new_file, new_folder, read_bytes, read_record
 from hideseek.hide.files.release_checks import constants
 from hideseek.hide.files.schemes import scheme_of, to_json
+from hideseek.hide.updates.owned_modules import check_takes, new_each_time
 from hideseek.hide.updates.recomputed import Recomputed
 from hideseek.hide.updates.update_checks import as_float32, check_update, checked_description, checked_truth
 from hideseek.models import MODELS
@@ -132,13 +133,15 @@ def read_updates(folder: Path, build: Callable[[], nn.Module] | None = None) -> 
             " Python."
         )
     named = partial(build_named, about["model"], (channels, height, width), about["classes"])
-    make = named if build is None else build
+    make = named if build is None else new_each_time(build)
     state, _ = read_state(folder / "model.safetensors", MODEL)
     with nullcontext() if build is not None else torch.device("meta"):  # where ours take no memory
         planned = make()
     check_update(state, planned.state_dict(), folder / "model.safetensors")
     trained = {name: each for name, each in planned.named_parameters() if each.requires_grad}
     model = SharedModel(about["model"], make, as_float32(state, planned.state_dict(), folder / "model.safetensors"))
+    if build is not None:
+        check_takes(model, (channels, height, width), about["classes"], scheme.mode, scheme.work)
     updates, buffers, buffered = [], [], about.get("buffered", scheme.sends == "weights")
     for number in range(about["updates"]):
         path = folder / update_name(number)

@@ -12,6 +12,7 @@ from hideseek.records.result import Harm
 from hideseek.records.update_release import UpdateRelease
 from hideseek.seek.run import check
 from hideseek.seek.systems.head_labels import PROBES, HeadLabels, HeadReader, head_of
+from hideseek.seek.updates.finite import not_finite
 from hideseek.seek.work import CALL, TOUCH
 
 
@@ -47,9 +48,11 @@ class LabelsFromGradient(Attack[UpdateRelease]):
         return Evidence((Labels(torch.tensor([number for number, _ in found]), shares.float()),), remarks)
 
     def refuses(self, release: UpdateRelease) -> Refusal | None:
-        """Refuse networks whose logits come from no dense layer with a bias."""
-        head = head_of(release.models[0], release.shape, release.scheme.mode)
-        return Refusal(Reason.NO_HEAD) if head is None else None
+        """Refuse networks whose logits come from no dense layer with a bias, and states after steps of no numbers."""
+        if head_of(release.models[0], release.shape, release.scheme.mode) is None:
+            return Refusal(Reason.NO_HEAD)
+        moved = release.scheme.sends == "weights" and not release.scheme.work.one_gradient
+        return not_finite(release) if moved else None  # what the model says after the steps takes all of its tensors
 
     def work(self, task: Task) -> float:
         """Count what the model is asked about once, and calls for every update."""
