@@ -11,7 +11,7 @@ from torch import nn
 from hideseek.audit.threats import MALICIOUS, threat_of
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide.updates import GradientPruning, ShareUpdates, from_states
+from hideseek.hide.updates import GradientNoise, GradientPruning, ShareUpdates, from_states
 from hideseek.models import build
 from hideseek.models.imprint import Imprinted, imprinted
 from hideseek.models.imprint_bins import imprint_order, of_bytes
@@ -117,6 +117,18 @@ def test_a_malicious_server_crafts_the_model() -> None:
     assert not noise.crafted.updates[0]["measure.weight"].equal(given.crafted.updates[0]["measure.weight"])
     found = run(attack, noise, seeded(3)).claims[0].parts()["sure"]
     assert not bool(found.any())
+
+
+def test_a_seed_repeats_the_noise_of_crafted_updates() -> None:
+    scheme = ShareUpdates("lenet", batch=4, defences=(GradientNoise(noise=0.01),))
+    sent = []
+    for _ in range(2):
+        release, secret = scheme.hide(images(), None, seeded(2))
+        crafted = secret.reveal(release, MALICIOUS.gives).crafted
+        assert crafted is not None
+        sent.append(crafted.updates)
+    assert all(torch.equal(first["measure.bias"], again["measure.bias"]) for first, again in zip(*sent, strict=True))
+    assert not torch.equal(sent[0][0]["measure.bias"], sent[0][1]["measure.bias"])
 
 
 def test_an_imprint_in_states_that_were_sent_is_named() -> None:

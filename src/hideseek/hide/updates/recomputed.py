@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from hideseek.chance import secure
+from hideseek.chance import secure, seeded
 from hideseek.models.imprint import imprinted
 from hideseek.records import Samples
 from hideseek.records.shared_model import SharedModel
@@ -26,6 +26,8 @@ class Recomputed:
     mode: Mode
     rows: tuple[Samples, ...]
     scheme: UpdateEncoder | None = None
+    seed: int | None = None
+    """Of the release, where all of it was drawn from one: defences of a crafted model's updates are too."""
 
     def __call__(self, field: str) -> Any:
         """Give the labels of each update's rows, what batch norm saw of them, or updates of a crafted model."""
@@ -49,7 +51,8 @@ class Recomputed:
         make = partial(imprinted, self.model.build, shape, middle, spread)
         rest = {f"rest.{name}": tensor for name, tensor in self.model.state.items()}
         model = SharedModel(f"{self.model.name} behind an imprint", make, {**make().state_dict(), **rest})
-        sent = [self.scheme.update(model, rows, secure()) for rows in self.rows]
+        chance = secure() if self.seed is None else seeded(self.seed)
+        sent = [self.scheme.update(model, rows, chance) for rows in self.rows]
         return UpdateRelease(
             tuple(update for update, _ in sent),
             (model,),

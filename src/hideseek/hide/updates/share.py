@@ -126,7 +126,7 @@ class ShareUpdates(UpdateEncoder, mechanism="updates"):
             seed=chance.seed,
         )
         masked = self.encoding is not None and self.encoding.masked
-        again = Recomputed(model, self.mode, tuple(parts), scheme)
+        again = Recomputed(model, self.mode, tuple(parts), scheme, chance.seed)
         pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
         truth = pad(sources, padding_value=-1), pad(weights), torch.tensor(round_of)
         return release, UpdateSecret(private, *truth, masked, again)

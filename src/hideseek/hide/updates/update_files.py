@@ -194,6 +194,6 @@ def read_update_secret(path: Path, folder: Path, release: UpdateRelease) -> Upda
         all_rows = private.take(places[places >= 0])
     starts = [sum(counts[:number]) for number in range(len(counts))]
     rows = tuple(all_rows.take(slice(start, start + count)) for start, count in zip(starts, counts, strict=True))
-    again = Recomputed(release.models[0], release.scheme.mode, rows, release.scheme)
+    again = Recomputed(release.models[0], release.scheme.mode, rows, release.scheme, release.seed)
     truth = tensors["sources"], tensors["weights"], tensors["round_of"]
     return UpdateSecret(private, *truth, about["signs"], again)
