@@ -28,7 +28,7 @@ from hideseek.similarity import correlation
 
 MIXED = ("mixup k=4", "intra-instahide k=4")
 ROWS, MODEL = "convnet", "lenet"  # of Figure 9, and of single images: a core inverts both in less than a minute
-SINGLE = 4  # images of Figure 7, one by one
+SINGLE, SHARED = 4, 8  # images of Figure 7, one by one; of which rows are mixed, six in a row at most
 BATCH, ROW_STEPS, STEPS = 16, {"cpu": 120, "paper": 10_000}, {"cpu": 150, "paper": 10_000}
 DECODING_STEPS, ROUNDS = {"cpu": 60, "paper": 10_000}, {"cpu": 5, "paper": 20}
 PARTS = ("original", "reconstruction", "absolute original", "absolute reconstruction")
@@ -43,7 +43,7 @@ def trials(scale: str) -> Iterator[Trial]:
     for name, column in COLUMNS.items():
         scheme = column.scheme(MODEL, 1, "eval")
         about = {"scheme": to_json(scheme), "steps": STEPS[scale], "images": SINGLE, "seed": 0}
-        about |= {} if column.encoding is None else {"rounds": ROUNDS[scale]}
+        about |= {} if column.encoding is None else {"rounds": ROUNDS[scale], "mixed of": SHARED}
         yield Trial("figure7", single(name), about, partial(_single, scheme, scale, name), judged=True)
 
 
@@ -100,5 +100,5 @@ def _single(scheme: ShareUpdates, scale: str, name: str) -> dict[str, Any]:
     mixed = scheme.encoding is not None
     attack: Any = adaptive("strongest", STEPS[scale])["ours"]
     attack = decoding("adaptive", "strongest", DECODING_STEPS[scale]) if mixed else attack
-    rounds, images = ROUNDS[scale] if mixed else 1, attacked_images(SINGLE)
+    rounds, images = (ROUNDS[scale], attacked_images(SHARED)) if mixed else (1, attacked_images(SINGLE))
     return attacked(scheme, images, attack, SINGLE, own=own_images(), rounds=rounds, picture=file_name(single(name)))
