@@ -5,6 +5,10 @@
 - rows: making 50,000 rows of 3×32×32 floats, masks from the secure source included, against the bytes that must move (k
   reads and one write, at the bandwidth of a copy), and against the plain method in chunks;
 - whole call: the same with all draws of partners and weights;
+- call: `InstaHide(k).hide(…)` itself, as users call it, against the rows: into memory that it takes fresh and gives
+  back (the pages of 50,000 rows are 614 MB), and into a buffer that the caller passes. Turn by turn, with nothing
+  between: where a host takes a virtual machine's free memory back, pages that lay idle for two seconds are paid for
+  once more. Processor time, of all threads, stands beside the time: a busy machine disturbs it less;
 - normals: what share of Singularized Mixup they take, and what one costs beside other ways to have one;
 - command: `hideseek hide` from a .npz file to a folder, against writing those bytes with safetensors alone.
 
@@ -39,7 +43,8 @@ from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Samples
 
 SHAPE = (3, 32, 32)
-REACH = {"float32": 1.5, "uint8": 2.5, "plain": 8.0, "memory": 64.0, "command": 3.0}
+REACH = {"float32": 1.5, "uint8": 2.5, "plain": 8.0, "call": 1.4, "memory": 64.0, "command": 3.0}
+CALLS = ("call", "call into a buffer")
 
 
 def side_by_side(rounds: int, **contenders: Callable[[], object]) -> dict[str, list[float]]:
@@ -57,6 +62,25 @@ def side_by_side(rounds: int, **contenders: Callable[[], object]) -> dict[str, l
 def ratio(seconds: dict[str, list[float]], one: str, other: str) -> float:
     """Compare two contenders round by round, so that a busy moment hits both."""
     return median(a / b for a, b in zip(seconds[one], seconds[other], strict=True))
+
+
+def turns(rounds: int, contenders: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """Compare contenders with the first, in time and in processor time: medians of the ratios of the rounds."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
+    for number in range(rounds + 1):
+        for name, run in contenders.items():
+            start, worked = time.perf_counter(), time.process_time()
+            run()  # and give back what it made
+            if number:
+                taken[name].append((time.perf_counter() - start, time.process_time() - worked))
+    first, *others = taken
+    return {
+        f"{name}{kind} over {first}": median(
+            one[place] / two[place] for one, two in zip(taken[name], taken[first], strict=True)
+        )
+        for name in others
+        for place, kind in enumerate(("", " (processor time)"))
+    }
 
 
 def plain(samples: Samples, sources: torch.Tensor, weights: torch.Tensor, out: torch.Tensor) -> None:
@@ -95,12 +119,20 @@ def measure_rows(count: int, rounds: int) -> dict[str, Any]:
             def whole(samples: Samples = samples, encoder: InstaHide = encoder) -> None:
                 follow(checked_recipe(encoder, samples, None, secure()), samples, None, secure(), out)
 
+            def call(samples: Samples = samples, encoder: InstaHide = encoder) -> None:
+                encoder.hide(samples, None, secure())
+
+            def into(samples: Samples = samples, encoder: InstaHide = encoder) -> None:
+                encoder.hide(samples, None, secure(), out=out)
+
             seconds = side_by_side(rounds, copy=partial(out.copy_, copied), rows=rows, whole=whole)
+            calls = turns(rounds, {"rows": rows, "call": call, "call into a buffer": into})
             slow = side_by_side(1, plain=partial(plain, samples, recipe.sources, recipe.weights, out))["plain"][0]
             must_move = (k * samples.images.element_size() + 4) / 8  # in units of one copy: 4 bytes read, 4 written
             found[f"{kind} k={k}"] = {
                 "rows over bound": ratio(seconds, "rows", "copy") / must_move,
                 "whole call over bound": ratio(seconds, "whole", "copy") / must_move,
+                **calls,
                 "plain over rows": slow / median(seconds["rows"]),
                 "images a second": count / median(seconds["rows"]),
                 "copy GB/s": 2 * out.nbytes / median(seconds["copy"]) / 1e9,
@@ -236,6 +268,12 @@ def report(found: dict[str, Any]) -> str:
         bound, whole, slow = row["rows over bound"], row["whole call over bound"], row["plain over rows"]
         reach, rate = REACH[name.split()[0]], row["images a second"]
         lines.append(f"{name:14}{bound:11.2f}{reach:7.1f}{whole:12.2f}{slow:12.1f}{REACH['plain']:7.1f}{rate:12,.0f}")
+    lines += ["", f"calls over rows (reach: {REACH['call']:.1f}), and the same in processor time"]
+    for name, row in found["rows"].items():
+        each = [
+            f"{kind} {row[f'{kind} over rows']:.2f} ({row[f'{kind} (processor time) over rows']:.2f})" for kind in CALLS
+        ]
+        lines.append(f"{name:14}{', '.join(each)}")
     memory = ", ".join(f"{name} {size:.0f} MiB" for name, size in found["memory"].items())
     lines += ["", f"memory beyond input and output: {memory} (reach: {REACH['memory']:.0f})", "", "normals"]
     lines += [f"  {name}: {value:.2f}" for name, value in found["normals"].items()]

@@ -9,6 +9,7 @@ from typing import TypeVar
 from hideseek.escapes import escaped
 
 DELAY = 2.0  # seconds before a bar is shown
+TICK = 0.05  # seconds between updates
 
 T = TypeVar("T")
 
@@ -30,10 +31,15 @@ def track(items: Iterable[T], what: str, total: float | None = None) -> Iterator
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(escaped(what), total=total, visible=False)
-        start = time.monotonic()
-        for done, item in enumerate(items, start=1):
+        start = shown = time.monotonic()
+        done = 0
+        for item in items:
             yield item
-            progress.update(task, completed=done, visible=time.monotonic() - start > DELAY)
+            done += 1
+            if (now := time.monotonic()) - shown > TICK:  # an update takes longer than many an item
+                progress.update(task, completed=done, visible=now - start > DELAY)
+                shown = now
+        progress.update(task, completed=done, visible=time.monotonic() - start > DELAY)
 
 
 @contextmanager

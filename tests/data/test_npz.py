@@ -128,7 +128,7 @@ def test_stored_images_stay_on_disk_and_large_ones_are_not_copied(
     address = saved(tmp_path, x=draw(6, 9, 8, 3), y=IDS)
     read.clear()
     assert load(address).images.data_ptr() != read[-1].ctypes.data
-    monkeypatch.setattr(store, "MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(npz, "REARRANGED", 1000)
     read.clear()
     view = load(address).images
     assert view.data_ptr() == read[-1].ctypes.data

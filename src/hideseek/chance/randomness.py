@@ -106,7 +106,7 @@ class Randomness:
             raise ValueError(f"{count} items cannot all change places.")
         while True:
             order = self.permutation(count)
-            if not (order == torch.arange(count)).any():
+            if not (order.numpy() == np.arange(count)).any():
                 return order
 
     def normals(self, *shape: int) -> Float[Tensor, "..."]:

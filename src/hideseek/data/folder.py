@@ -4,7 +4,6 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,7 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hideseek.data.decode import BadImage, decode, is_grey
+from hideseek.data.decode import BadImage, decode
+from hideseek.data.folder_index import BAD, GREY, Looks, look
+from hideseek.data.in_order import in_order
 from hideseek.data.labels import one_hot, unlabelled
 from hideseek.data.listing import Listing, list_folder, some
 from hideseek.data.store import allocate
@@ -55,24 +56,22 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
     """Decode every file into one array, on a few threads; files that cannot be decoded are named all at once."""
     from PIL.Image import DecompressionBombWarning
 
-    rows = range(len(listing.files))
-    with warnings.catch_warnings(), ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
+    count, threads = len(listing.files), min(_THREADS, os.cpu_count() or 1)
+    with warnings.catch_warnings():
         # Pillow warns from 90 and refuses from 180 million pixels: the refusal is the limit here.
         warnings.simplefilter("ignore", DecompressionBombWarning)
-        looks = pool.map(lambda row: _tried(lambda: is_grey(listing.files[row], listing.name(row))), rows)
-        seen = list(track(looks, "looking at images", len(rows)))
-        wanted = channels or _common_channels(seen)
+        looks = look(listing, threads)
+        wanted = channels or _common_channels(looks)
 
         def decoded(row: int) -> NDArray[np.uint8] | BadImage:
-            before = seen[row]
-            if isinstance(before, BadImage):
-                return before
+            if row in looks.faults:
+                return looks.faults[row]
             return _tried(lambda: decode(listing.files[row], listing.name(row), wanted, size))
 
         # Shapes are compared with that of the first image that is whole.
-        whole = ((row, image.shape) for row in rows if not isinstance(image := decoded(row), BadImage))
+        whole = ((row, image.shape) for row in range(count) if not isinstance(image := decoded(row), BadImage))
         first, shape = next(whole, (0, (0,)))
-        images = allocate((len(rows), *shape), np.uint8)
+        images = allocate((count, *shape), np.uint8)
 
         def place(row: int) -> BadInput | None:
             image = decoded(row)
@@ -83,7 +82,8 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
             images[row] = image
             return None
 
-        faults = [fault for fault in track(pool.map(place, rows), "decoding images", len(rows)) if fault is not None]
+        placed = track(in_order(place, count, threads), "decoding images", count)
+        faults = [fault for fault in placed if fault is not None]
     if faults:
         raise _all_of([fault for fault in faults if isinstance(fault, BadImage)]) or faults[0]
     return images.view(np.uint8)
@@ -97,9 +97,9 @@ def _tried(work: Callable[[], T]) -> T | BadImage:
         return bad
 
 
-def _common_channels(grey: Sequence[bool | BadImage]) -> int:
+def _common_channels(looks: Looks) -> int:
     """Give one channel if all images are grey, else three, and log if some are grey."""
-    count, total = grey.count(True), grey.count(True) + grey.count(False)
+    count, total = int((looks.kinds == GREY).sum()), int((looks.kinds != BAD).sum())
     if 0 < count < total:
         _log.warning("%d of %d images %s grey: all become three channels.", count, total, "is" if count == 1 else "are")
     return 1 if count == total else 3

@@ -3,14 +3,19 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hideseek.data.decode import KINDS, SUFFIXES, how_to_convert
+from hideseek.data.file_names import FileNames
 from hideseek.data.labels import BadLabels, NoLabels, OneClass
 from hideseek.errors import BadInput
+from hideseek.progress import track
 
 NAMED = 10  # names in a sentence; of more, it says how many
 
@@ -22,13 +27,15 @@ class Listing:
     """The image files of a folder, in order, the class of each, and how many files of other types there are."""
 
     folder: Path
-    files: tuple[Path, ...]
-    ids: tuple[int, ...] = ()
+    files: Sequence[Path]
+    ids: Sequence[int] | NDArray[np.int32] = ()
     classes: tuple[str, ...] = ()
     others: Counter[str] = field(default_factory=Counter)
 
     def name(self, row: int) -> str:
         """Give the name of a file for a reader, without the folder's own."""
+        if isinstance(self.files, FileNames):
+            return readable(self.files.relative(row))
         file = self.files[row]
         return readable(file.relative_to(self.folder) if file.is_relative_to(self.folder) else file)
 
@@ -52,7 +59,7 @@ def list_folder(folder: Path, labelled: bool, log: bool = True) -> Listing:
 
 def _flat(folder: Path) -> Listing:
     """List all images, of whatever subfolder."""
-    files, others = _walk(folder)
+    files, others = _sorted_out(folder, track(_walk(folder), "listing files"))
     if not files:
         found = f" but {types(others)}" if others else ""
         convert = how_to_convert(others) or "name another"
@@ -63,9 +70,11 @@ def _flat(folder: Path) -> Listing:
 def _by_class(folder: Path) -> Listing:
     """List a folder whose subfolders are classes."""
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    found = {entry: _walk(entry) for entry in entries if entry.is_dir()}
+    found = {entry: (FileNames(folder), Counter[str]()) for entry in entries if entry.is_dir()}
+    for place, file in track(((entry, file) for entry in found for file in _walk(entry)), "listing files"):
+        _sort_in(file, *found[place])
     lost = {entry: others for entry, (files, others) in found.items() if others and not files}
-    loose, others = _sorted_out(entry for entry in entries if not entry.is_dir())
+    loose, others = _sorted_out(folder, (entry for entry in entries if not entry.is_dir()))
     found = {entry: each for entry, each in found.items() if each[0]}
     if not found and not loose:
         return _flat(folder)  # which says what there is instead
@@ -87,10 +96,11 @@ def _by_class(folder: Path) -> Listing:
             f"the folder {readable(folder)} holds the one class {readable(next(iter(found)).name)!r}; sort the images"
             " into a subfolder for each of two or more classes (in Python, labelled=False does without)."
         )
+    ids = np.repeat(np.arange(len(found), dtype=np.int32), [len(files) for files, _ in found.values()])
     return Listing(
         folder,
-        tuple(file for files, _ in found.values() for file in files),
-        tuple(number for number, (files, _) in enumerate(found.values()) for _ in files),
+        FileNames.joined(folder, (files for files, _ in found.values())),
+        ids,
         tuple(readable(entry.name) for entry in found),
         sum((each for _, each in found.values()), others),
     )
@@ -108,28 +118,31 @@ def _lost(folders: dict[Path, Counter[str]]) -> str:
     )
 
 
-def _walk(folder: Path) -> tuple[tuple[Path, ...], Counter[str]]:
-    """Walk a folder in a fixed order, and give its image files and how many others there are of each type."""
+def _walk(folder: Path) -> Iterator[Path]:
+    """Walk a folder in a fixed order, hidden files and folders left out."""
 
     def refuse(error: OSError) -> None:
         raise error
 
-    every: list[Path] = []
     for where, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        every += (Path(where, name) for name in sorted(files) if not name.startswith("."))
-    return _sorted_out(every)
+        yield from (Path(where, name) for name in sorted(files) if not name.startswith("."))
 
 
-def _sorted_out(files: Iterable[Path]) -> tuple[tuple[Path, ...], Counter[str]]:
+def _sorted_out(folder: Path, files: Iterable[Path]) -> tuple[FileNames, Counter[str]]:
     """Give the image files, and how many others there are of each type."""
-    images, others = [], Counter[str]()
+    images, others = FileNames(folder), Counter[str]()
     for file in files:
-        if file.suffix.lower() in SUFFIXES:
-            images.append(file)
-        else:
-            others[readable(file.suffix.lower())] += 1
-    return tuple(images), others
+        _sort_in(file, images, others)
+    return images, others
+
+
+def _sort_in(file: Path, images: FileNames, others: Counter[str]) -> None:
+    """Add a file to the images, or to the count of others of its type."""
+    if file.suffix.lower() in SUFFIXES:
+        images.add(file)
+    else:
+        others[readable(file.suffix.lower())] += 1
 
 
 def types(others: Counter[str]) -> str:

@@ -21,6 +21,7 @@ SPLITS = ("train", "val", "test")
 _PAIRS = (("x", "y"), ("images", "labels"))  # without a split
 _LARGEST = float(np.finfo(np.float32).max)
 LARGEST_LABELS = 1 << 30  # bytes
+REARRANGED = 1 << 30  # bytes of images whose channels come last, at most, that are copied to where they come first
 _BITS = 16  # of a word
 _TWELVE = 2**12 - 1  # the largest number of 12 bits, as X-rays have them
 
@@ -132,7 +133,7 @@ def _images(stored: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
         if stored.dtype != np.float32:
             return _as_float32(arranged)
     images = torch.from_numpy(arranged)
-    return images.contiguous() if fits_memory(arranged.shape, arranged.dtype) else images
+    return images.contiguous() if fits_memory(arranged.shape, arranged.dtype, REARRANGED) else images
 
 
 def _axes(shape: tuple[int, ...], name: str) -> str:

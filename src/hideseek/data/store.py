@@ -13,13 +13,13 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 
-MEMORY_LIMIT = 1 << 30  # bytes; a larger array lives on disk
+MEMORY_LIMIT = 1 << 26  # bytes; a larger array lives on disk
 CHUNK = 1 << 25  # bytes that are worked on at a time
 
 
-def fits_memory(shape: tuple[int, ...], dtype: DTypeLike) -> bool:
+def fits_memory(shape: tuple[int, ...], dtype: DTypeLike, limit: int | None = None) -> bool:
     """Tell whether an array is small enough to be held in memory."""
-    return math.prod(shape) * np.dtype(dtype).itemsize <= MEMORY_LIMIT
+    return math.prod(shape) * np.dtype(dtype).itemsize <= (MEMORY_LIMIT if limit is None else limit)
 
 
 def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:

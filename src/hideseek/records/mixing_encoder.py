@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.records.encoder import Encoder
@@ -114,9 +116,18 @@ class MixingEncoder(Encoder):
 
     @abstractmethod
     def hide(
-        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+        self,
+        private: Samples,
+        public: Samples | None,
+        chance: Randomness,
+        rounds: int = 1,
+        out: Tensor | NDArray[np.float32] | None = None,
     ) -> tuple[EncodedRelease, MixingSecret]:
-        """Encode every private image once a round, in a fresh random order."""
+        """Encode every private image once a round, in a fresh random order.
+
+        The rows are written into `out` where it is given, float32 of m×c×h×w, and are the same bytes; who hides into
+        one buffer again and again pays for its pages once, and overwrites the release before.
+        """
 
     @abstractmethod
     def with_estimates(self, private: Samples, public: Samples | None, chance: Randomness) -> MixingEncoder:

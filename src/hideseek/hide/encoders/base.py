@@ -14,6 +14,7 @@ from hideseek.files import need_memory
 from hideseek.hide.files.release_files import read_release, release_digest, with_public, write_release
 from hideseek.hide.files.secret_files import read_secret
 from hideseek.hide.mixing.blend import blender
+from hideseek.hide.mixing.buffers import Buffer, checked
 from hideseek.hide.mixing.checked_recipe import checked_recipe
 from hideseek.hide.mixing.follow import follow
 from hideseek.hide.mixing.queries import query_encoder
@@ -93,13 +94,20 @@ class RecipeEncoder(MixingEncoder):
         """Draw which images are mixed into each row, and with what weights; row i is made for image i."""
 
     def hide(
-        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+        self,
+        private: Samples,
+        public: Samples | None,
+        chance: Randomness,
+        rounds: int = 1,
+        out: Buffer | None = None,
     ) -> tuple[EncodedRelease, MixingSecret]:
-        """Encode every private image once a round, under fresh keys, in a fresh random order."""
-        size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
-        need_memory(size, "the release", "hide fewer images, or in fewer rounds, or write it to a folder")
+        """Encode every private image once a round, under fresh keys, in a fresh random order; into `out` if given."""
+        if out is None:
+            size = release_bytes(len(private), rounds, private.shape, private.labels.shape[1])
+            need_memory(size, "the release", "hide fewer images, or in fewer rounds, or write it to a folder")
         recipe = checked_recipe(self, private, public, chance, rounds)
-        batch = follow(recipe, private, public, chance)
+        rows = None if out is None else checked(out, (len(recipe), *private.shape), private, public)
+        batch = follow(recipe, private, public, chance, rows)
         used = public if self.mixes_public else None
         release = EncodedRelease(batch.encoded, recipe.scheme, used, rounds, seed=chance.seed)
         truth = (recipe.sources, recipe.public_sources, recipe.weights, batch.mask, batch.transforms)

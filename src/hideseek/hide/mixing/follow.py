@@ -1,15 +1,17 @@
 """Following a recipe: the rows of a release are made block by block, on all threads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.hide.mixing.blend import Blend, blender
+from hideseek.hide.mixing.buffers import fresh
 from hideseek.hide.mixing.recipe import Batch, Recipe
 from hideseek.records import Samples
 
@@ -29,8 +31,11 @@ def follow(
     Each block of rows draws from a stream of its own, so the result does not depend on the threads.
     """
     channels, height, width = private.shape
-    images = torch.empty(len(recipe), *private.shape, device=private.images.device) if out is None else out
-    mask = torch.empty(len(recipe), channels, (height * width + 7) // 8, dtype=torch.uint8) if recipe.masked else None
+    size, device, cpu = (len(recipe), *private.shape), private.images.device, torch.device("cpu")
+    images = fresh(size, torch.float32, device) if out is None else out
+    packed = (len(recipe), channels, (height * width + 7) // 8)
+    mask = fresh(packed, torch.uint8, cpu) if recipe.masked else None
+    labels, mix_labels = fresh((len(recipe), private.labels.shape[1]), torch.float32, cpu), _label_mixer(private)
     transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
     label_noise = torch.zeros(len(recipe), private.labels.shape[1]) if recipe.label_noise is not None else None
     blend_rows = blend or blender(private, public, moves=transforms is not None)
@@ -49,16 +54,15 @@ def follow(
         moves = None if transforms is None else transforms[rows]
         blend_rows(images[rows], part, None if mask is None else mask[rows], moves)
         recipe.precision.round_rows(images[rows], stream)
+        mix_labels(labels[rows].numpy(), part)
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        blocks = pool.map(make, _blocks(len(recipe), channels * height * width, chance))
-        labels = _mixed_labels(private, recipe)  # meanwhile
-        for _ in blocks:
+        for _ in pool.map(make, _blocks(len(recipe), channels * height * width, chance)):
             pass
     if label_noise is not None:
-        labels += label_noise.to(labels.device)
-    labels = recipe.precision.round_labels(labels, chance)
-    encoded = Samples(images, labels, classes=private.classes, normalisation=private.normalisation)
+        labels += label_noise
+    shared = recipe.precision.round_labels(labels.to(private.labels.device), chance)
+    encoded = Samples(images, shared, classes=private.classes, normalisation=private.normalisation)
     return Batch(encoded, mask, transforms)
 
 
@@ -74,11 +78,17 @@ def _blocks(rows: int, pixels: int, chance: Randomness) -> Iterator[tuple[slice,
         yield slice(start, min(start + size, rows)), stream
 
 
-def _mixed_labels(private: Samples, recipe: Recipe) -> Float[Tensor, "m classes"]:
-    """Mix the labels of the private images; public ones have none, so the mass may be under 1 (InstaHide §3.2)."""
-    weights = recipe.weights[:, : recipe.sources.shape[1]] if recipe.label_weights is None else recipe.label_weights
+def _label_mixer(private: Samples) -> Callable[[NDArray[np.float32], Recipe], None]:
+    """Give the function that mixes the labels of some rows' private images.
+
+    Public images have no labels, so the mass may be under 1 (InstaHide §3.2).
+    """
     labels = private.labels.cpu().numpy()
-    mixed = np.zeros((len(recipe), labels.shape[1]), np.float32)
-    for sources, weight in zip(recipe.sources.numpy().T, weights.numpy().T, strict=True):
-        mixed += weight[:, None] * labels[sources]
-    return torch.from_numpy(mixed).to(private.labels.device)
+
+    def mix(mixed: NDArray[np.float32], part: Recipe) -> None:
+        weights = part.weights[:, : part.sources.shape[1]] if part.label_weights is None else part.label_weights
+        mixed[...] = 0
+        for sources, weight in zip(part.sources.numpy().T, weights.numpy().T, strict=True):
+            mixed += weight[:, None] * labels[sources]
+
+    return mix

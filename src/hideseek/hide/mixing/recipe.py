@@ -82,13 +82,18 @@ class Recipe:
         """Give the recipe of some rows."""
         return replace(
             self,
-            sources=self.sources[rows],
-            weights=self.weights[rows],
-            public_sources=self.public_sources[rows],
-            label_weights=None if self.label_weights is None else self.label_weights[rows],
+            sources=_chosen(self.sources, rows),
+            weights=_chosen(self.weights, rows),
+            public_sources=_chosen(self.public_sources, rows),
+            label_weights=None if self.label_weights is None else _chosen(self.label_weights, rows),
             noise=self.noise and self.noise.rows(rows),
             label_noise=self.label_noise and self.label_noise.rows(rows),
         )
+
+
+def _chosen(tensor: Tensor, rows: slice | Tensor) -> Tensor:
+    """Give some rows; NumPy gathers them, since torch would wake its threads for each of these small arrays."""
+    return tensor[rows] if isinstance(rows, slice) else torch.from_numpy(tensor.numpy()[rows.numpy()])
 
 
 def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
