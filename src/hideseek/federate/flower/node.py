@@ -22,7 +22,7 @@ from hideseek.federate.certificates import AUTHORITY, NODE_KEY
 from hideseek.federate.flower import executor
 from hideseek.federate.flower.busy import start_late
 from hideseek.federate.flower.coming_back import try_again_for_a_while
-from hideseek.federate.flower.environment import environment, free_port
+from hideseek.federate.flower.environment import LAST, environment, free_port
 from hideseek.federate.flower.gate_mod import GATED
 from hideseek.federate.flower.gated_connection import MOVED, Connection, GatedConnection
 from hideseek.federate.party import PartySettings
@@ -71,6 +71,11 @@ class Node:
         """Read settings and policy, and see that keys are there, before anything is started."""
         if not (self.folder / NODE).is_file():
             raise BadInput(f"{self.folder} is no folder of a node: it has no {NODE}.")
+        host, _, port = self.superlink.rpartition(":")
+        if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) <= LAST):
+            raise BadInput(
+                f"{self.superlink!r} is no address of a SuperLink: write HOST:PORT, as server.example.org:9092."
+            )
         settings = read_node(self.folder.resolve())
         assert settings.policy is not None  # noqa: S101 (always beside it)
         Policy.read(settings.policy)
