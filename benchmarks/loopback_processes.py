@@ -99,7 +99,8 @@ class Loopback:
                     parent = psutil.Process(each.pid)
                     for process in (parent, *parent.children(recursive=True)):
                         words = " ".join(process.cmdline())
-                        role = "server" if "flwr-serverapp" in words else f"{name}, apps" if EXECUTOR in words else name
+                        apps = EXECUTOR in words or (name == OURS and process != parent)  # which it forks
+                        role = "server" if "flwr-serverapp" in words else f"{name}, apps" if apps else name
                         self.peaks[role] = max(self.peaks.get(role, 0.0), process.memory_info().rss / 1e6)
                 except (psutil.NoSuchProcess, psutil.ZombieProcess):
                     continue

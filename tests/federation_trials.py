@@ -68,6 +68,7 @@ def main(grid, context):
             said = {"how": how, "party": party, "error": answer.error}
             got.append(said | {"tensors": sorted(answer.tensors), "words": repr(answer.words)})
     Path(settings.out, "got.json").write_text(json.dumps(got))
+    raise ValueError("nothing was got")
 """
 
 
@@ -80,9 +81,11 @@ if sys.orig_argv[2:5] == ["hideseek", "federate", "node"] and "{WIRE}" in os.env
     import httpx
 
     path = os.path.join(os.environ["{WIRE}"], os.path.basename(sys.orig_argv[5]) + ".wire")
-    send = httpx.Client.send
+    send, node = httpx.Client.send, os.getpid()
 
     def kept(self, request, **named):
+        if os.getpid() != node:  # an app, which it forked, and which talks to the node alone
+            return send(self, request, **named)
         with open(path, "ab") as file:
             file.write(f"{{request.method}} {{request.url}}\\n".encode())
             for name, value in request.headers.raw:
@@ -96,7 +99,7 @@ if sys.orig_argv[2:5] == ["hideseek", "federate", "node"] and "{WIRE}" in os.env
 
 def wire_kept(folder: Path) -> dict[str, str]:
     """Give variables with which nodes keep what they send in a folder, each in a file of its own."""
-    (folder / "site").mkdir(parents=True)
+    (folder / "site").mkdir(parents=True, exist_ok=True)
     (folder / "site" / "sitecustomize.py").write_text(RECORDING)
     paths = [str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {WIRE: str(folder), "PYTHONPATH": os.pathsep.join(paths)}
@@ -109,7 +112,10 @@ def written(folder: Path, *more: str) -> Path:
 
 
 def made_malicious(folder: Path) -> Path:
-    """Put an app into a federation whose client has no gate, and sends images, a full update, and a telling error."""
+    """Put an app into a federation whose client has no gate, and sends images, a full update, and a telling error.
+
+    Its server writes down what it gets, and fails.
+    """
     package = folder / APP / PACKAGE
     (package / "client_app.py").write_text(MALICIOUS_CLIENT)
     (package / "server_app.py").write_text(ASKING_SERVER)

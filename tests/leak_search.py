@@ -12,7 +12,11 @@ from hideseek.federate.agreement import Agreement
 from hideseek.federate.party import PartySettings, load_party
 
 WINDOW = 12  # pixels, or bytes of a mask, that are searched for
-VALUES = 4  # different ones that such a window has at least: a mixture of black areas is black, too
+VALUES = 4  # different ones that such a window has at least
+"""Three black pixels are black in every mixture of images that are black there, and one mask in four leaves them alike:
+they show nothing of an image, and were found in one set of encodings in twenty. Twelve pixels of four colours come from
+one image alone; none was found in 300 sets."""
+PIXELS = ("<f8", "<f4", "<f2")  # that pixels may be written as
 INDICES = 6  # numbers of images, one behind the other, that are searched for
 WEIGHTS = 8  # of two rows: the weights of one may be its label, which is sent
 KINDS = ("<i8", "<i4", "<i2", "u1")  # that numbers of images may be written as
@@ -36,12 +40,11 @@ class Secrets:
 def images_of(settings: PartySettings, agreed: Agreement) -> Secrets:
     """Give the images of a party, in the forms that it has them in: a piece must be of several colours."""
     private = load_party(settings, agreed).private
-    forms = {"pixels": private.pixels().numpy(), "bytes": private.images.numpy()}
-    found = {
-        f"{form} of image {place}": pieces_of(image)
-        for form, images in forms.items()
-        for place, image in enumerate(images)
-    }
+    pixels, stored = private.pixels().numpy(), private.images.numpy()
+    found = {}
+    for place in range(len(private)):
+        found[f"pixels of image {place}"] = pieces_of(pixels[place], PIXELS)
+        found[f"bytes of image {place}"] = pieces_of(stored[place])
     told = {name: pieces for name, pieces in found.items() if pieces}
     assert len(told) > 0.95 * len(found)  # the others are of one colour, nearly
     return Secrets(told)
@@ -61,8 +64,7 @@ def truths(files: Iterable[Path]) -> Secrets:
             found[f"sources in {path.name}"] = _numbers(sources)
             found[f"weights in {path.name}"] = _floats(kept["weights"])
         if (mask := kept.get("mask")) is not None:
-            bits = np.ascontiguousarray(mask)
-            found[f"mask in {path.name}"] = pieces_of(bits.view("u1")) | pieces_of(np.packbits(bits > 0))
+            found[f"mask in {path.name}"] = _bits(mask)
     return Secrets(found)
 
 
@@ -71,11 +73,25 @@ def _kept(path: Path) -> dict[str, Any]:
     return {name: tensor.contiguous().numpy() for name, tensor in load_file(path).items()}
 
 
-def pieces_of(content: Any) -> frozenset[bytes]:
-    """Cut what an array holds into windows, and leave out those of few different values."""
+def pieces_of(content: Any, kinds: Iterable[str] = ()) -> frozenset[bytes]:
+    """Cut what an array holds into windows, and write those of enough different values as numbers of every kind."""
+    windows = _windows(content)
+    return frozenset(each.astype(kind).tobytes() for each in windows for kind in kinds or (content.dtype,))
+
+
+def _windows(content: Any) -> list[Any]:
     flat = content.reshape(-1)
     windows = [flat[start : start + WINDOW] for start in range(0, max(1, len(flat) - WINDOW), WINDOW)]
-    return frozenset(each.tobytes() for each in windows if len(set(each.tolist())) >= VALUES)
+    return [each for each in windows if len(set(each.tolist())) >= VALUES]
+
+
+def _bits(mask: Any) -> frozenset[bytes]:
+    """Give windows of a mask, as it is kept, eight signs a byte, and as one number a sign."""
+    found = set()
+    for window in _windows(mask):
+        signs = np.unpackbits(window, bitorder="little")
+        found |= {window.tobytes(), signs.tobytes(), (2 * signs.astype("i1") - 1).tobytes()}
+    return frozenset(found)
 
 
 def _numbers(sources: Any) -> frozenset[bytes]:

@@ -16,6 +16,7 @@ from flwr.supercore.exit.exit_handler import registered_exit_handlers
 from flwr.supercore.superexec.executor import ExecutionSpec, LaunchResultStatus, SubprocessExecutor
 
 from hideseek.federate.flower import executor
+from hideseek.federate.flower.node import start_apps
 
 LONGEST = 300.0  # seconds that a process may take to end on a busy machine
 
@@ -24,16 +25,22 @@ def spec(kind: TaskType = TaskType.CLIENT_APP, install: bool = False) -> Executi
     return ExecutionSpec(kind, "127.0.0.1:1", "token", True, None, install, os.getpid(), True, 1)
 
 
-def launched(monkeypatch: pytest.MonkeyPatch, run: Callable[..., None]) -> int:
-    """Launch a client that does this, and give how its process ended."""
-    monkeypatch.setattr(executor, "run_clientapp", run)
-    forked, fork = [], os.fork
+def kept_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Give the list to which the numbers of forked processes will be added."""
+    forked, fork = list[int](), os.fork
 
     def kept() -> int:
         forked.append(fork())
-        return forked[0]
+        return forked[-1]
 
     monkeypatch.setattr(os, "fork", kept)
+    return forked
+
+
+def launched(monkeypatch: pytest.MonkeyPatch, run: Callable[..., None]) -> int:
+    """Launch a client that does this, and give how its process ended."""
+    monkeypatch.setattr(executor, "run_clientapp", run)
+    forked = kept_forks(monkeypatch)
     assert executor.ForkingExecutor().launch(spec()).status == LaunchResultStatus.ACCEPTED
     _, status = os.waitpid(forked[0], 0)
     return os.waitstatus_to_exitcode(status)
@@ -96,3 +103,21 @@ def test_processes_that_have_ended_are_let_go_and_others_are_not(monkeypatch: py
         os.kill(child, 0)
     held.reconcile()
     assert other.wait(LONGEST) == 0  # nobody else has waited for it
+
+
+def test_a_node_forks_what_starts_its_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its arguments, and that it never goes on as the node, not after an error either."""
+
+    def main() -> None:
+        (tmp_path / "said").write_text(" ".join([str(os.getpid()), *sys.argv]))
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(executor, "main", main)
+    forked = kept_forks(monkeypatch)
+    start_apps(1234)
+    assert os.waitstatus_to_exitcode(os.waitpid(forked[0], 0)[1]) == 1
+    child, *arguments = (tmp_path / "said").read_text().split()
+    assert int(child) == forked[0] != os.getpid()
+    assert arguments == [
+        "flower-superexec", "--insecure", "--runtime-api-address", "127.0.0.1:1234", "--parent-pid", str(os.getpid())
+    ]  # fmt: skip

@@ -346,6 +346,13 @@ def test_a_node_says_what_is_missing(tmp_path: Path, missing: str) -> None:
         Node(tmp_path, "localhost:1").checked()
 
 
+@pytest.mark.parametrize("address", ["", "localhost", ":9092", "localhost:", "localhost:0", "localhost:65536", "a:b"])
+def test_an_address_that_is_none_is_refused_before_anything_is_started(tmp_path: Path, address: str) -> None:
+    (tmp_path / "node.toml").write_text('data = "faces"\n')
+    with pytest.raises(BadInput, match="write HOST:PORT"):
+        Node(tmp_path, address).checked()
+
+
 def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "node.toml").write_text('data = "faces"\n')
     (tmp_path / "policy.toml").write_text(POLICY.format(apps=""))

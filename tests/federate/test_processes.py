@@ -31,6 +31,7 @@ from hideseek.federate.certificates import write_node_key
 from hideseek.federate.flower.control import Control, app_digest
 from hideseek.federate.flower.environment import FIXED, free_port
 from hideseek.federate.flower.processes import Processes
+from hideseek.federate.flower.superlink import DATABASE
 from hideseek.federate.flower.trial import LOG as LINK_LOG
 from hideseek.federate.flower.trial import Trial, wait_for
 
@@ -51,41 +52,70 @@ class Running:
     processes: Processes
     control: Control
     wire: Path
+    latest: int = 0
+    """The number of the run that was started last."""
 
-    def run(self, app: Path) -> dict[str, list[dict[str, Any]]]:
+    def run(self, app: Path, end: str = "finished:completed") -> dict[str, list[dict[str, Any]]]:
         """Run an app to its end, and give what every node wrote down meanwhile."""
         before = {node.name: len(entries(node)) for node in self.trial.nodes}
-        number = self.control.start(app)
+        self.latest = number = self.control.start(app)
 
         def ended() -> bool:
             return self.control.status(number).startswith("finished")
 
         wait_for(ended, self.processes.check, "the run does not end", LONGEST)
         said = f"{self.control.details(number)}\n{(self.trial.server / LINK_LOG).read_text('utf-8', 'replace')[-6000:]}"
-        assert self.control.status(number) == "finished:completed", said
+        assert self.control.status(number) == end, said
         return {node.name: entries(node)[before[node.name] :] for node in self.trial.nodes}
 
 
+@dataclass
+class Script:
+    """What `run.sh` left of a federation that shares gradients, as a user runs it; nodes kept what they sent."""
+
+    folder: Path
+    wire: Path
+    code: int
+    told: str
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("federation")
-    usual = ("--scheme", SCHEME, "--rounds", "2", "--timeout", str(LONGEST), "--record")
-    trial = Trial.of(written(folder / "trial", *usual))
+def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    place = tmp_path_factory.mktemp("federation")
+    usual = ("--scheme", SCHEME, "--rounds", "2", "--timeout", str(LONGEST), "--record", "--test", "faces")
+    folder, wire = written(place / "trial", *usual), place / "wire"
+    with (place / "out.txt").open("wb") as out:
+        ended = subprocess.run(
+            [folder / "run.sh"], env={**os.environ, **wire_kept(wire)}, stdout=out, stderr=out, cwd=place,
+            timeout=LONGEST, check=False,
+        )  # fmt: skip
+    return Script(folder, wire, ended.returncode, (place / "out.txt").read_text("utf-8", "replace"))
+
+
+@pytest.fixture(scope="module")
+def running(script: Script) -> Iterator[Running]:
+    """The same nodes, started once more, at a SuperLink that does not know them yet."""
+    trial = Trial.of(script.folder)
+    for path in trial.server.glob(f"{DATABASE}*"):
+        path.unlink()
     kept = trial.processes()
-    with Processes({**kept.environment, **wire_kept(folder / "wire")}) as processes:
+    with Processes({**kept.environment, **wire_kept(script.wire)}) as processes:
         trial.start_superlink(processes)
         with trial.control() as control:
             trial.start_nodes(control, processes, print)
-            yield Running(trial, processes, control, folder / "wire")
+            yield Running(trial, processes, control, script.wire)
 
 
 @pytest.fixture(scope="module")
-def gradients(running: Running) -> dict[str, list[dict[str, Any]]]:
-    return running.run(running.trial.folder / "app")
+def gradients(script: Script) -> dict[str, list[dict[str, Any]]]:
+    """What every node wrote down of the run of the script."""
+    return {node.name: entries(node) for node in Trial.of(script.folder).nodes}
 
 
 @pytest.fixture(scope="module")
-def encodings(running: Running, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def encodings(
+    running: Running, gradients: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     """The folder of a federation that ships encodings, run by the same nodes, and what these wrote down."""
     usual = ("--scheme", SCHEME, "--protocol", "encodings", "--epochs", "1", "--timeout", str(LONGEST))
     other = written(tmp_path_factory.mktemp("encodings") / "trial", *usual)
@@ -104,21 +134,32 @@ def same_model(found: Path, wanted: Path) -> bool:
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_gradients_of_encoded_batches_go_two_rounds(running: Running, gradients: dict[str, Any]) -> None:
-    trial = running.trial
-    metrics = read_metrics(trial.server / "out")
+def test_the_script_runs_a_federation_to_its_end(script: Script, gradients: dict[str, Any]) -> None:
+    """As a user runs it: gradients of encoded batches, what it tells, the files that it leaves, and the exit code."""
+    assert script.code == 0, script.told
+    for said in (
+        r"The SuperLink listens on 127\.0\.0\.1:\d+", "node-1 is started", "node-2 is started",
+        r"round 0 of 2, accuracy [\d.]+ %", "round 1 of 2, 2 of 2 parties", "The model is in",
+        r"round 2 of 2, 2 of 2 parties, accuracy [\d.]+ %, [\d.]+ MB in, [\d.]+ MB out",
+    ):  # fmt: skip
+        assert re.search(said, script.told), (said, script.told)
+    trial = Trial.of(script.folder)
+    out = trial.server / "out"
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
+    metrics = read_metrics(out)
     assert [each["round"] for each in metrics] == [0, 1, 2]
     assert [len(each.get("parties", [])) for each in metrics] == [0, 2, 2]
-    assert not read_refused(trial.server / "out")
+    assert not read_refused(out)
     for node in trial.nodes:
         assert [(each["kind"], each["round"], each["passed"]) for each in gradients[node.name]] == [
             ("train", 1, True), ("train", 2, True), ("query.take", 2, True)
         ]  # fmt: skip
-        assert same_model(node / "kept" / MODEL, trial.server / "out" / MODEL)
+        assert same_model(node / "kept" / MODEL, out / MODEL)
+    assert _naming(script.folder) == []
 
 
 def test_encodings_go_to_the_server_and_the_model_comes_back(
-    running: Running, gradients: dict[str, Any], encodings: tuple[Path, dict[str, Any]]
+    running: Running, encodings: tuple[Path, dict[str, Any]]
 ) -> None:
     other, logged = encodings
     rows = [each["rows"] for each in read_metrics(other / "server" / "out") if "rows" in each]
@@ -132,9 +173,7 @@ def test_encodings_go_to_the_server_and_the_model_comes_back(
         assert same_model(node / "kept" / MODEL, other / "server" / "out" / MODEL)
 
 
-def test_nothing_else_of_a_nodes_data_is_on_the_wire(
-    running: Running, gradients: dict[str, Any], encodings: tuple[Path, dict[str, Any]]
-) -> None:
+def test_nothing_else_of_a_nodes_data_is_on_the_wire(running: Running, encodings: tuple[Path, dict[str, Any]]) -> None:
     """All requests of every node, in both protocols, with headers and metadata, as they are before encryption."""
     for node in running.trial.nodes:
         sent = (running.wire / f"{node.name}.wire").read_bytes()
@@ -151,7 +190,9 @@ def test_nothing_else_of_a_nodes_data_is_on_the_wire(
         private = words(folder=str(node), policy="What may leave this node", key=key[-120:-80])
         assert private.found_in(sent) == []
         shard = next((node / "kept").glob("encodings-*/*.safetensors")).read_bytes()
-        assert shard[1000:2000] in sent  # it is the wire that was searched
+        assert shard[1000:2000] in sent  # it is the wire that was searched, of this run and of the script's
+        update = load_file(next((node / "kept").rglob("update-00000.safetensors")))
+        assert max(update.values(), key=torch.numel).numpy().tobytes() in sent
 
 
 def test_nothing_is_told_to_flowers_makers(running: Running) -> None:
@@ -193,7 +234,9 @@ def test_an_app_without_the_gate_gets_nothing_out(running: Running, tmp_path: Pa
     first, second = running.trial.nodes
     allow(first, scheme, [allowed])
     allow(second, scheme, [])
-    logged = running.run(app)
+    logged = running.run(app, "finished:failed")
+    with pytest.raises(BadInput, match="finished:failed"):  # by which `hideseek federate run` ends with 1
+        replace(running.trial, folder=other).follow(running.control, running.latest, running.processes.check, print)
     got = json.loads((other / "server" / "out" / "got.json").read_text())
     assert [each["how"] for each in got] == [1, 1, 2, 2, 3, 3]
     assert all(each["error"] and not each["tensors"] and each["words"] == "{}" for each in got)
@@ -245,17 +288,6 @@ def test_a_socket_that_speaks_plain_text_gets_no_answer(running: Running) -> Non
             assert b"200" not in plain.recv(4096)
 
 
-def test_a_run_that_fails_says_so_and_exits_with_1(running: Running, tmp_path: Path) -> None:
-    """`Trial.follow`, of a run whose server wants more nodes than there are."""
-    other = written(tmp_path / "trial", "--scheme", SCHEME, "--rounds", "2", "--timeout", "1", "--nodes", "3")
-    settings = other / "server" / "server.toml"
-    settings.write_text(settings.read_text().replace("least = 2", "least = 3"))
-    told: list[str] = []
-    follow = replace(running.trial, folder=other).follow
-    with pytest.raises(BadInput, match="finished:failed"):
-        follow(running.control, running.control.start(other / "app"), running.processes.check, told.append)
-
-
 def test_nothing_is_left_at_the_end(running: Running) -> None:
     processes = running.processes
     running.control.client.close()
@@ -264,29 +296,6 @@ def test_nothing_is_left_at_the_end(running: Running) -> None:
     assert processes.alive() == []
     with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", running.trial.port), timeout=5):
         pass
-
-
-def test_the_script_runs_a_federation_to_its_end(tmp_path: Path) -> None:
-    """As a user does: all of it, what it tells, the files that it leaves, and the exit code."""
-    more = ("--scheme", "gradient-pruning:p=0.5", "--rounds", "3", "--timeout", str(LONGEST), "--test", "faces")
-    folder = written(tmp_path / "trial", *more)
-    with (tmp_path / "out.txt").open("wb") as out:
-        ended = subprocess.run([folder / "run.sh"], stdout=out, stderr=out, cwd=tmp_path, timeout=LONGEST, check=False)
-    told = (tmp_path / "out.txt").read_text("utf-8", "replace")
-    assert ended.returncode == 0, told
-    for said in (
-        r"The SuperLink listens on 127\.0\.0\.1:\d+", "node-1 is started", "node-2 is started",
-        r"round 0 of 3, accuracy [\d.]+ %",
-        r"round 1 of 3, 2 of 2 parties, accuracy [\d.]+ %, [\d.]+ MB in, [\d.]+ MB out",
-        r"round 2 of 3, 2 of 2 parties, .*, about [\d,]+ s left", "round 3 of 3, 2 of 2 parties", "The model is in",
-    ):  # fmt: skip
-        assert re.search(said, told), (said, told)
-    out_folder = folder / "server" / "out"
-    assert (out_folder / "curve.png").read_bytes().startswith(b"\x89PNG")
-    assert [each["round"] for each in read_metrics(out_folder)] == [0, 1, 2, 3]
-    for node in sorted(folder.glob("node-*")):
-        assert same_model(node / "kept" / MODEL, out_folder / MODEL)
-    assert _naming(folder) == []
 
 
 def test_an_interrupt_stops_everything(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ def test_one_address_for_each_node(tmp_path: Path) -> None:
         (["--strategy", "nonsense"], "there is no strategy"),
         (["--epochs", "0"], "--epochs must be 1 or more"),
         (["--epochs", "-1"], "--epochs must be 1 or more"),
+        (["--timeout", "inf"], "must be finite"),
+        (["--timeout", "nan"], "must be finite"),
         (["--least", "3"], "--least is 3, and there are 2 parties"),
         (["--test", "npz:other.npz"], "other.npz"),
         (["--model", "no-such"], "no-such"),
@@ -203,6 +205,9 @@ def test_running_what_is_no_federation_and_a_port_that_is_taken(
         taken.listen()
         assert main(["federate", "run", str(folder), "--port", str(taken.getsockname()[1])]) == 1
     assert "is taken" in capsys.readouterr().err
+    for port in ("-1", "65536"):
+        assert main(["federate", "run", str(folder), "--port", port]) == 1
+        assert f"there is no port {port}" in capsys.readouterr().err
 
 
 def test_without_flower_one_sentence_says_what_to_install(

@@ -22,7 +22,11 @@ from hideseek.federate.flower.simulation import Simulated, simulate
 OF_RAY = 20  # descriptors that Ray's library keeps until its process ends: event queues, sockets, deleted logs
 
 
-def test_a_simulation_leaves_nothing_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_simulation_leaves_nothing_behind(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one process, which plays all parties; commands of the documents run one for each core."""
+    monkeypatch.setattr("hideseek.federate.flower.simulation.os.cpu_count", lambda: 1)
     agreement, _ = Plan("faces", model="tanh-dense", parties=3, rounds=1, size=12).agreement()
     own, told, variables = psutil.Process(), list[str](), dict(os.environ)
     before = {each.pid for each in own.children(recursive=True)}, signal.getsignal(signal.SIGTERM)

@@ -94,15 +94,21 @@ def test_the_search_finds_what_is_there(tmp_path: Path, hospital: Path) -> None:
     (path,) = settings.folder.rglob("*.secret")
     secrets = private(settings, agreed) | truths([path])
     truth = load_file(path)
-    image = load_party(settings, agreed).private.pixels()[3:4]
-    hidden = {
-        "pixels of image 3": {"w": image},
-        f"sources in {path.name}": {"w": truth["sources"].to(torch.int16)},
-        f"weights in {path.name}": {"w": truth["weights"].half()},
-        f"mask in {path.name}": {"w": truth["mask"]},
-    }
-    for name, tensors in hidden.items():
-        assert secrets.found_in(sent_bytes(_answered(Message("train", {"update": tensors})))) == [name]
+    images = load_party(settings, agreed).private
+    half = images.pixels()[3:4, :, SIDE // 2 :]
+    signs = np.unpackbits(truth["mask"].numpy(), axis=-1, count=SIDE * SIDE, bitorder="little")
+    for name, tensor in (
+        ("pixels of image 3", images.pixels()[3:4]),
+        ("pixels of image 3", half),
+        ("pixels of image 3", half.half()),
+        ("pixels of image 3", half.double()),
+        ("bytes of image 4", images.images[4:5]),
+        (f"sources in {path.name}", truth["sources"].to(torch.int16)),
+        (f"weights in {path.name}", truth["weights"].half()),
+        (f"mask in {path.name}", truth["mask"][:1]),
+        (f"mask in {path.name}", torch.from_numpy(signs[5:6])),
+    ):
+        assert secrets.found_in(sent_bytes(_answered(Message("train", {"update": {"w": tensor}})))) == [name]
     told = Message("train", words={"config": {"from": "mueller-003.png", "rows": str(truth["sources"].tolist())}})
     assert secrets.found_in(sent_bytes(_answered(told))) == ["name", f"sources in {path.name}"]
 

@@ -8,12 +8,12 @@ from hideseek.cli.terminal import say
 from hideseek.errors import no_such
 
 VERBS = {
-    "simulate": "run a federation on this machine, with parties that share one set of images",
-    "init": "write a federation of real processes: a Flower app, certificates, a folder for each node",
-    "run": "run what init wrote, on this machine: a SuperLink, its nodes, the app",
-    "superlink": "start the server side of a federation, which nodes of other machines connect to",
-    "node": "start the node of one party, whose answers pass its owner's policy",
-    "check": "recompute what the privacy settings of a Flower project or an NVFlare job promise",
+    "simulate": "run a federation on this machine, of one set of images",
+    "init": "write one of real processes: a Flower app, certificates, nodes",
+    "run": "run what init wrote, on this machine, to its end",
+    "superlink": "start the server's side, which nodes of other machines connect to",
+    "node": "start one party's node, whose answers pass its owner's policy",
+    "check": "recompute the ε that a Flower project or an NVFlare job states",
 }
 
 
@@ -34,6 +34,6 @@ def _usage() -> str:
 
 {verbs}
 
-Try:  hideseek federate simulate --parties 10 --data faces --rounds 5 --out federated
-      hideseek federate init trial --data faces --size 24 --rounds 3 && trial/run.sh
+Try:  hideseek federate simulate --data faces --rounds 5 --out federated
+      hideseek federate init trial --data faces --size 24 && trial/run.sh
       hideseek federate check my-flower-project"""

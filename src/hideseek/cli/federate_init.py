@@ -50,7 +50,7 @@ def init(asked: Init) -> None:
     from hideseek.federate.flower.control import app_digest
 
     cohorts = project.write(asked.folder, app_digest)
-    say(f"{asked.folder} holds a federation of {nodes} nodes; {agreement.scheme.summary()}")
+    say(f"{asked.folder} holds a federation of {nodes} nodes. {agreement.scheme.summary()}")
     say(f"  {asked.folder / APP}: the Flower app, with the agreement.")
     say(f"  {asked.folder / SERVED}: the server's settings, certificates, and later its model.")
     for place in range(nodes):

@@ -21,8 +21,8 @@ class Shared:
     """What parties share, and of which model."""
 
     scheme: Annotated[str, arg(metavar="SCHEME")] = "none"
-    """Gradients: a chain of encoding and defences, such as intra-instahide:k=4+gradient-pruning:p=0.9. Encodings: a
-    scheme, such as instahide-inside:k=4."""
+    """Gradients: a chain of encoding and defences, such as intra-instahide:k=4+gradient-pruning:p=0.9.
+    Encodings: a scheme, such as instahide-inside:k=4."""
     protocol: Annotated[Protocol, arg(metavar="HOW")] = "gradients"
     """Share gradients of a model in every round, or ship encodings of images to the server."""
     model: Annotated[str | None, _unset("NAME")] = None
@@ -56,8 +56,8 @@ class Serving:
     """What the server does."""
 
     strategy: Annotated[str, arg(metavar="NAME")] = "fedavg"
-    """How updates are put together: fedavg, fedprox (with --proximal), trimmed-mean, fedmedian, krum, multi-krum,
-    fedadam, fedavgm."""
+    """How updates are put together: fedavg, fedavgm, fedadam, fedprox (with --proximal).
+    Against hostile parties: trimmed-mean, fedmedian, krum, multi-krum."""
     fraction: Annotated[float, arg(metavar="SHARE")] = 1.0
     """The share of parties that is asked in a round."""
     least: Annotated[int, arg(metavar="N")] = 2
@@ -113,8 +113,8 @@ class Init:
     folder: Annotated[Path, Positional, arg(metavar="DIR")]
     """The folder to write."""
     data: Annotated[tuple[str, ...], arg(metavar="ADDRESS …")]
-    """Images with labels: one address, which is dealt out among the nodes, or one for each node. Of the first,
-    everybody learns the shape, the names of classes, and mean and deviation of each channel."""
+    """Images with labels: one address, which is dealt out among the nodes, or one for each node.
+    Of the first, everybody learns the shape, the names of classes, and mean and deviation of each channel."""
     nodes: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 2)")] = None
     """How many nodes one address is dealt out among; of several addresses, there is a node for each."""
     alpha: Annotated[float | None, _unset("α")] = None

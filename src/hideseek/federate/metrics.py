@@ -66,7 +66,12 @@ def line(measured: Mapping[str, Any], left: float | None = None) -> str:
 
 
 def lines(measured: Sequence[Mapping[str, Any]], since: int = 0) -> list[str]:
-    """Say every line, with the time left as it was then, by the rounds of this run: those from a place on."""
+    """Say every line, with the time left as it was then, by the rounds of this run: those from a place on.
+
+    >>> measured = [{"round": n, "rounds": 3, "bytes_in": 0, "bytes_out": 0, "seconds": 9.0 * n} for n in range(3)]
+    >>> lines(measured)[2], lines(measured, 1)[2]
+    ('round 2 of 3, 0.0 MB in, 0.0 MB out, about 9 s left', 'round 2 of 3, 0.0 MB in, 0.0 MB out')
+    """
     pace = [(*place_of(each), float(each["seconds"])) for each in measured]
     said = []
     for place, each in enumerate(measured):

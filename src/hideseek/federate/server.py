@@ -1,6 +1,7 @@
 """What servers of both protocols have in common: their settings, their folder, who is chosen, and what is told."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -66,8 +67,8 @@ class ServerSettings:
             raise BadInput(
                 f"fraction, the share of parties of a round, must be above 0 and at most 1, not {self.fraction}."
             )
-        if self.least < 1 or self.wait < 0 or not self.timeout > 0:
-            raise BadInput("least must be 1 or more, and waiting times must not be negative.")
+        if self.least < 1 or not 0 <= self.wait < math.inf or not 0 < self.timeout < math.inf:
+            raise BadInput("least must be 1 or more, and waiting times must be finite, and not negative.")
 
     def chance(self, choice: int | None = None) -> Randomness:
         """Give the source of chance: secure, but for studies; of a choice of parties, its own."""

@@ -6,12 +6,15 @@ import socket
 import sys
 from pathlib import Path
 
+from hideseek.errors import BadInput
+
 FIXED = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
     "FLWR_TRACING_ENABLED": "0",
 }
+LAST = 65_535  # of all ports
 LOWEST, PORTS = 20_000, 12_000  # below those of outgoing connections, 32768 and more
 POLL = "FLWR_SUPEREXEC_TASK_POLL_INTERVAL"
 
@@ -38,6 +41,8 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 def is_taken(port: int, host: str = "127.0.0.1") -> bool:
     """Tell whether somebody listens on a port."""
+    if not 0 < port <= LAST:
+        raise BadInput(f"there is no port {port}: choose one of 1 to {LAST}.")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

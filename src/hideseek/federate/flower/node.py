@@ -7,8 +7,8 @@ what they are known to be, the node does not start.
 
 import importlib
 import inspect
+import logging
 import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
@@ -19,16 +19,16 @@ from typing import Any
 
 from hideseek.errors import BadInput
 from hideseek.federate.certificates import AUTHORITY, NODE_KEY
+from hideseek.federate.flower import executor
 from hideseek.federate.flower.busy import start_late
 from hideseek.federate.flower.coming_back import try_again_for_a_while
-from hideseek.federate.flower.environment import environment, free_port
+from hideseek.federate.flower.environment import LAST, environment, free_port
 from hideseek.federate.flower.gate_mod import GATED
 from hideseek.federate.flower.gated_connection import MOVED, Connection, GatedConnection
 from hideseek.federate.party import PartySettings
 from hideseek.federate.policy import Policy
 from hideseek.federate.settings_files import NODE, read_node
 
-EXECUTOR = "hideseek.federate.flower.executor"
 HOME = "flower"  # the folder, in a node's own, where Flower keeps what it needs
 CONNECTED = ("server_address", "insecure", "root_certificates", "authentication_keys", "max_retries", "max_wait_time")
 
@@ -50,8 +50,8 @@ class Node:
         from flwr.supernode.cli.flower_supernode import flower_supernode
 
         port = free_port()
+        start_apps(port)
         sys.argv = ["flower-supernode", *self.arguments(port)]
-        subprocess.Popen(self.executor(port))  # noqa: S603 (our own; it ends with this process, which it watches)
         code = 1  # where it returns, the connection is lost for good
         try:
             flower_supernode()
@@ -71,6 +71,11 @@ class Node:
         """Read settings and policy, and see that keys are there, before anything is started."""
         if not (self.folder / NODE).is_file():
             raise BadInput(f"{self.folder} is no folder of a node: it has no {NODE}.")
+        host, _, port = self.superlink.rpartition(":")
+        if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) <= LAST):
+            raise BadInput(
+                f"{self.superlink!r} is no address of a SuperLink: write HOST:PORT, as server.example.org:9092."
+            )
         settings = read_node(self.folder.resolve())
         assert settings.policy is not None  # noqa: S101 (always beside it)
         Policy.read(settings.policy)
@@ -90,12 +95,27 @@ class Node:
             "--isolation", "process", "--node-config", f"folder={_quoted(str(folder))} {GATED}=true",
         ]  # fmt: skip
 
-    def executor(self, port: int) -> list[str]:
-        """Give the command line of what starts the apps: forked, so that a message does not wait for imports."""
-        return [
-            sys.executable, "-m", EXECUTOR, "--insecure", "--runtime-api-address", f"127.0.0.1:{port}",
-            "--parent-pid", str(os.getpid()),
-        ]  # fmt: skip
+
+def start_apps(port: int) -> None:
+    """Fork what starts the apps: most of what they need is imported here already; it ends with this process."""
+    parent = os.getpid()
+    if os.fork():
+        return
+    address = f"127.0.0.1:{port}"
+    sys.argv = [
+        "flower-superexec", "--insecure", "--runtime-api-address", address, "--parent-pid", str(parent)
+    ]  # fmt: skip
+    code = 1
+    try:
+        executor.main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        logging.getLogger(__name__).exception("apps cannot be started")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # whatever happens, it does not go on as the node
 
 
 def place_gate(settings: PartySettings) -> None:
