@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from hideseek.errors import BadInput
+from hideseek.train import muon
 from hideseek.train.schedules import Constant, Cosine, Schedule
 
 
@@ -38,12 +39,28 @@ class AdamW:
 
 
 @dataclass(frozen=True)
+class Muon:
+    """Orthogonal steps for convolutions, SGD for everything else (`hideseek.train.muon`)."""
+
+    rate: float = 0.1
+    momentum: float = 0.6
+    decay: float = 0.0
+    others: SGD = field(default_factory=lambda: SGD(0.1, 0.9, 5e-4))
+    """Its rate changes with the other."""
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        """Give the optimiser of some parameters."""
+        others = (self.others.rate, self.others.momentum, self.others.decay)
+        return muon.Muon(parameters, self.rate, self.momentum, self.decay, others)
+
+
+@dataclass(frozen=True)
 class Training:
     """One way to train: how long, in which batches, by which optimiser and schedule."""
 
     epochs: int
     batch: int = 128
-    optimiser: SGD | AdamW = field(default_factory=SGD)
+    optimiser: SGD | AdamW | Muon = field(default_factory=SGD)
     schedule: Schedule = field(default_factory=Constant)
     augment: bool = False
     """Shift every image by up to an eighth of its side and mirror half of them, anew each time they are seen."""
