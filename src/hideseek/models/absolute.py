@@ -11,7 +11,7 @@ from hideseek.models.classifier import Classifier, Shape
 from hideseek.models.resnet import resnet, small_stem
 from hideseek.models.small_resnet import small_resnet
 
-FLAT = 1e-6  # the least standard deviation that an image is divided by
+FLAT = 1e-12  # added to the variance that an image is divided by: one of a single colour has none
 
 
 class Absolute(nn.Module):
@@ -39,7 +39,7 @@ class Standardised(nn.Module):
         """Give (|x| − m) / s, with m and s of each image."""
         values = images.abs()
         values = values - values.mean((1, 2, 3), keepdim=True)
-        return values / values.square().mean((1, 2, 3), keepdim=True).sqrt().clamp_min(FLAT)
+        return values / (values.square().mean((1, 2, 3), keepdim=True) + FLAT).sqrt()
 
 
 def small_resnet_absolute(shape: Shape, classes: int) -> Classifier:

@@ -77,14 +77,21 @@ class Training:
 
 
 STEPS = 1000  # that a network needs at least to learn anything
+LARGE = 128  # images in a batch from which on Muon's products cost little beside its gradient
 
 
-def automatic(rows: int) -> Training:
+def automatic(rows: int, *, descends: bool = False) -> Training:
     """Choose a training for a number of images: eight epochs of a large set, many of a small one.
+
+    Large batches are worth the products of Muon, which cost a 40th of the gradient of 128 small photographs. It brings
+    InstaHide's rows, and images themselves, further in the same steps (`studies/accuracy_over_compute.py`). `descends`:
+    steps must go down the gradient as it is, since that is what is shared, or what gets noise.
 
     >>> [(automatic(rows).batch, automatic(rows).epochs) for rows in (160, 2000, 60_000)]
     [(8, 50), (64, 33), (128, 8)]
     """
     batch = next(size for size in (128, 64, 32, 16, 8) if size <= max(8, rows // 20))
     steps = max(1, rows // batch)
-    return Training(min(max(8, -(-STEPS // steps)), 100), batch, SGD(0.1 * batch / 128, 0.9, 5e-4), Cosine(warm=0.2))
+    descent = SGD(0.1 * batch / 128, 0.9, 5e-4)
+    optimiser = descent if descends or batch < LARGE else Muon()
+    return Training(min(max(8, -(-STEPS // steps)), 100), batch, optimiser, Cosine(warm=0.2))
