@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from hideseek.errors import BadInput
 from hideseek.train.muon import orthogonal
@@ -69,13 +70,14 @@ def test_impossible_trainings_are_refused(wrong: dict[str, object]) -> None:
         Training(**{"epochs": 1, **wrong})  # type: ignore[arg-type]
 
 
-def _through_svd(matrix: np.ndarray) -> np.ndarray:
+def _through_svd(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """What five steps of the quintic make of a matrix, by its singular values."""
     left, values, right = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)
     values = values / np.sqrt((values**2).sum())
     for _ in range(5):
         values = 3.4445 * values - 4.7750 * values**3 + 2.0315 * values**5
-    return (left * values) @ right
+    made: NDArray[np.float64] = (left * values) @ right
+    return made
 
 
 @pytest.mark.parametrize("shape", [(8, 27), (27, 8), (16, 16)])
@@ -113,8 +115,9 @@ def test_muon_takes_the_step_of_its_definition() -> None:
 
 def test_without_convolutions_muon_is_sgd() -> None:
     weights = [torch.nn.Parameter(torch.ones(3, 2)) for _ in range(2)]
-    for weight, optimiser in zip(weights, (Muon(0.3, others=SGD(0.2, 0.9, 0.01)), SGD(0.2, 0.9, 0.01)), strict=True):
-        built = optimiser.build([weight])
+    plain = SGD(0.2, 0.9, 0.01)
+    optimisers = Muon(0.3, others=plain).build(weights[:1]), plain.build(weights[1:])
+    for weight, built in zip(weights, optimisers, strict=True):
         for _ in range(3):
             weight.grad = torch.arange(6.0).view(3, 2)
             built.step()
