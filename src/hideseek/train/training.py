@@ -83,9 +83,10 @@ LARGE = 128  # images in a batch from which on Muon's products cost little besid
 def automatic(rows: int, *, descends: bool = False) -> Training:
     """Choose a training for a number of images: eight epochs of a large set, many of a small one.
 
-    Large batches are worth the products of Muon, which cost a 40th of the gradient of 128 small photographs. It brings
-    InstaHide's rows, and images themselves, further in the same steps (`studies/accuracy_over_compute.py`). `descends`:
-    steps must go down the gradient as it is, since that is what is shared, or what gets noise.
+    Large batches are worth the products of Muon, which cost a 40th of the gradient of 128 small photographs: it brings
+    InstaHide's rows further in the same steps (`studies/accuracy_over_compute.py`). Images themselves get it too, so
+    that what hiding costs is told from trainings that are alike. `descends`: steps must go down the gradient as it is,
+    since that is what is shared, or what gets noise.
 
     >>> [(automatic(rows).batch, automatic(rows).epochs) for rows in (160, 2000, 60_000)]
     [(8, 50), (64, 33), (128, 8)]
