@@ -24,11 +24,11 @@ with TemporaryDirectory() as folder:
 print(f"{len(release.encoded)} encodings; the label of the first, {release.encoded.labels[0].tolist()}, is public")
 
 # The server learns from the release and nothing else; the network looks at |x|, since signs are coin flips.
-learnt = learn(Plain.of(release), "small-resnet-absolute", training, test=test)
+learnt = learn(Plain.of(release), "small-resnet-masked", training, test=test)
 print(f"trained on the release: {learnt.history[-1]['test_accuracy']:.0%} of new images right")
 
 # A party that trains itself hides anew for every epoch, under fresh keys: more to learn from, more to attack.
-anew = learn(Reencoded(private, scheme), "small-resnet-absolute", training)
+anew = learn(Reencoded(private, scheme), "small-resnet-masked", training)
 print(f"hidden anew each epoch: {accuracy(predict(anew.trained, test), test.labels):.0%}")
 
 # Asking without showing: ten encodings of each image, mixed with the party's own training images.

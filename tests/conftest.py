@@ -29,8 +29,8 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let audits train for a few epochs, however much time there is."""
     from hideseek.train.training import Training, automatic
 
-    def few(rows: int) -> Training:
-        return replace(automatic(rows), epochs=EPOCHS)
+    def few(rows: int, *, descends: bool = False) -> Training:
+        return replace(automatic(rows, descends=descends), epochs=EPOCHS)
 
     for place in ("hideseek.audit.utility", "hideseek.audit.planning.plan"):
         monkeypatch.setattr(f"{place}.automatic", few)

@@ -48,7 +48,7 @@ def test_a_training_that_diverges(monkeypatch: pytest.MonkeyPatch) -> None:
     from hideseek.train.training import SGD, automatic
 
     monkeypatch.setattr(
-        "hideseek.audit.model_states.automatic", lambda rows: replace(automatic(rows), optimiser=SGD(1e30))
+        "hideseek.audit.model_states.automatic", lambda rows, **_: replace(automatic(rows), optimiser=SGD(1e30))
     )
     with pytest.raises(BadInput, match=r"diverged|not finite"):
         trained_states(TRAIN, None, "linear", (3,), seeded(1))

@@ -139,7 +139,7 @@ def test_a_model_may_keep_numbers_in_place_of_class_names(
     [
         ("vanilla", "small-resnet"),
         ("mixup", "small-resnet"),
-        ("instahide-inside", "small-resnet-absolute"),
+        ("instahide-inside", "small-resnet-masked"),
         ("dp-sgd", "tanh-convnet"),
     ],
 )

@@ -20,8 +20,8 @@ State = dict[str, Tensor]
 DENSE = agreement(ShareUpdates("relu-dense", batch=16, mode="eval"))
 LENET = agreement(ShareUpdates("lenet", batch=16, mode="eval"))
 HONEST = (
-    "small-resnet", "small-resnet-absolute", "convnet", "lenet", "tanh-dense", "resnet20", "classifier", "relu-dense",
-    "linear",
+    "small-resnet", "small-resnet-absolute", "small-resnet-masked", "convnet", "lenet", "tanh-dense", "resnet20",
+    "classifier", "relu-dense", "linear",
 )  # fmt: skip
 
 

@@ -142,8 +142,8 @@ def test_dp_sgd_refuses_several_processes() -> None:
     ("side", "plain", "masked", "private"),
     [
         (4, "classifier", "classifier", "tanh-dense"),
-        (12, "small-resnet", "small-resnet-absolute", "tanh-dense"),
-        (16, "small-resnet", "small-resnet-absolute", "tanh-convnet"),
+        (12, "small-resnet", "small-resnet-masked", "tanh-dense"),
+        (16, "small-resnet", "small-resnet-masked", "tanh-convnet"),
     ],
 )
 def test_a_network_suits_its_source(side: int, plain: str, masked: str, private: str) -> None:

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.fft import dctn
 from torch import nn
 
 from hideseek.errors import BadInput
 from hideseek.models import MODELS, Classifier, Shape, build
+from hideseek.models.absolute import Standardised, cosines
 from hideseek.models.nasnet import Halved, ReductionCell, nasnet
 from hideseek.models.resnet import ZeroPadded
 
@@ -65,7 +67,7 @@ def test_small_resnet_is_small() -> None:
     assert sum(counted) == pytest.approx(5.2e6, rel=0.01)
 
 
-QUICK = ["small-resnet", "convnet", "lenet", "tanh-convnet", "resnet20", "classifier"]
+QUICK = ["small-resnet", "small-resnet-masked", "convnet", "lenet", "tanh-convnet", "resnet20", "classifier"]
 IMAGENET = ["resnet18-imagenet", "resnet50-imagenet", "resnext50"]
 
 
@@ -112,6 +114,41 @@ def test_activations_keep_their_size_at_the_start(name: str) -> None:
             ratio = module.weight.square().mean().item() * reached / 2
             assert abs(ratio - 1) < 6 * math.sqrt(2 / module.weight.numel())
     assert 0.05 < network(torch.randn(8, 3, 16, 16)).std() < 5
+
+
+def test_a_masked_row_is_standardised_by_itself() -> None:
+    images = torch.randn(5, 3, 8, 9, generator=torch.Generator().manual_seed(3)) * torch.arange(5.0).view(5, 1, 1, 1)
+    values = np.abs(images.numpy().astype(np.float64)).reshape(5, -1)
+    deviation = np.maximum(values.std(1, keepdims=True), 1e-12)
+    wanted = ((values - values.mean(1, keepdims=True)) / deviation).reshape(images.shape)
+    np.testing.assert_allclose(Standardised()(images).numpy(), wanted, atol=1e-5)
+    flat = torch.zeros(2, 1, 4, 4, requires_grad=True)
+    Standardised()(flat).square().sum().backward()
+    assert flat.grad is not None
+    assert not flat.grad.any()  # not a NaN: attacks begin with flat images
+
+
+def test_signs_lengths_and_other_images_change_nothing() -> None:
+    torch.manual_seed(0)
+    network = build("small-resnet-masked", SMALL, 4).eval()
+    images = torch.randn(6, *SMALL)
+    asked = torch.where(torch.rand_like(images) < 0.5, -0.6, 0.6) * images
+    torch.testing.assert_close(network(asked[2:3]), network(images)[2:3], rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(network(images[:1]), network(images[1:2]), atol=1e-3)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_the_first_convolution_begins_as_cosines(channels: int) -> None:
+    """Orthogonal, of length 1, the constant one first; SciPy's DCT of each has one coefficient, and all are smooth."""
+    found = cosines(channels, 3, 8).double().numpy()
+    np.testing.assert_allclose(np.einsum("acuv,bcuv->ab", found, found), np.eye(8), atol=1e-6)
+    spectra = np.abs(dctn(found, axes=(1, 2, 3), norm="ortho"))
+    places = [np.unravel_index(each.argmax(), each.shape) for each in spectra]
+    assert places[0] == (0, 0, 0)
+    assert all(each.sum() == pytest.approx(1, abs=1e-5) for each in spectra)
+    assert [sum(map(int, each)) for each in places] == sorted(sum(map(int, each)) for each in places)
+    weights = next(build("small-resnet-masked", (channels, 16, 16), 2).parameters()).detach()
+    torch.testing.assert_close(weights, torch.cat([cosines(channels, 3, 8), -cosines(channels, 3, 8)]))
 
 
 def test_no_network_changes_its_input() -> None:

@@ -16,7 +16,7 @@ from hideseek.train.fit import fit
 from hideseek.train.loop import Diverged, Objective, step_seed
 from hideseek.train.schedules import Cosine, Steps
 from hideseek.train.state_files import read_state, write_state
-from hideseek.train.training import SGD, AdamW, Training
+from hideseek.train.training import SGD, AdamW, Muon, Training
 
 TRAINING = Training(3, 8, SGD(0.05, 0.9, 1e-3), Cosine())
 
@@ -80,9 +80,11 @@ def test_it_leaves_the_callers_generator_alone() -> None:
     assert torch.equal(torch.rand(1), before)
 
 
-@pytest.mark.parametrize("optimiser", [SGD(0.05), AdamW(0.01)])
+@pytest.mark.parametrize("optimiser", [SGD(0.05), AdamW(0.01), Muon(0.05)])
 @pytest.mark.parametrize("dies_after", [2, 5, 7, 14])
-def test_a_killed_training_goes_on_to_the_same_result(tmp_path: Path, optimiser: SGD | AdamW, dies_after: int) -> None:
+def test_a_killed_training_goes_on_to_the_same_result(
+    tmp_path: Path, optimiser: SGD | AdamW | Muon, dies_after: int
+) -> None:
     training = Training(3, 8, optimiser, Steps((0.5,)))
     samples, whole, stopped = toys.patterns(40), network(), network()
     expected = fit(whole, InOrder(samples), cross_entropy, training, seed=3)

@@ -39,7 +39,7 @@ def trained_states(
     The learning rate stays as it is, so that a state does not depend on how long the training goes on after it. Test
     images are asked about where none of them is among those that it was trained on.
     """
-    training = replace(automatic(len(train)), epochs=max(1, *epochs), schedule=Constant())
+    training = replace(automatic(len(train), descends=True), epochs=max(1, *epochs), schedule=Constant())
     learnt = learn(Plain(train), architecture, training, chance=chance, keep=epochs)
     make = partial(build, architecture, train.shape, train.labels.shape[1])
     new = test if test is not None and not shared_images(test, train) else None

@@ -31,6 +31,7 @@ from hideseek.records.result import (
     StepKind,
 )
 from hideseek.records.secret import Secret
+from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.report import sentences
 from hideseek.report.ranking import most_exposed
 
@@ -200,8 +201,9 @@ class StepRunner:
         assert learning is not None  # noqa: S101 (else there is no such step)
         share = step.scaled / step.full if step.full else 1.0
         epochs: float = self.store.part(Part(PartKind.TRAINING), float, lambda: max(1.0, self.plan.epochs * share))
-        how = training_plan(len(learning.train), self.question.rounds, epochs)
         models = {"": None, **self.question.trainable}
+        updates = any(isinstance(scheme, UpdateEncoder) for scheme in models.values())
+        how = training_plan(len(learning.train), self.question.rounds, epochs, descends=updates)
         for name, scheme in models.items():
             started, chance = self.clock.now(), self.chance(f"learn {name or 'vanilla'}")
 

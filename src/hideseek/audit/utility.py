@@ -26,8 +26,10 @@ class TrainingPlan:
     """Encodings of every image that are learnt from, each as often as the others."""
 
 
-def training_plan(images: int, rounds: int, epochs: float) -> TrainingPlan:
+def training_plan(images: int, rounds: int, epochs: float, *, descends: bool = False) -> TrainingPlan:
     """Choose a training of about so many epochs that is a whole number of passes over the rounds.
+
+    `descends`: gradients are shared, so that everybody takes plain steps down them.
 
     >>> one = training_plan(160, 10, 25)
     >>> one.training.epochs, one.rounds
@@ -35,7 +37,7 @@ def training_plan(images: int, rounds: int, epochs: float) -> TrainingPlan:
     >>> training_plan(160, 100, 7.2).rounds
     7
     """
-    usual = automatic(images)
+    usual = automatic(images, descends=descends)
     wanted = max(1, min(int(epochs), usual.epochs))
     used = min(rounds, wanted)
     return TrainingPlan(replace(usual, epochs=used * max(1, round(wanted / used))), used)

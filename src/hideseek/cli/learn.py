@@ -183,7 +183,8 @@ def _leaving(asked: Learn[Any], rows: int, training: Training) -> Leaving:
 def _training(asked: Learn[Any], rows: int) -> Training:
     """Give the recipe, with what was asked for instead."""
     options = asked.training
-    training = automatic(rows) if options.recipe == AUTO else RECIPES[options.recipe]
+    noisy = isinstance(asked.scheme, PrivateSGD)
+    training = automatic(rows, descends=noisy) if options.recipe == AUTO else RECIPES[options.recipe]
     given = {key: value for key in ("epochs", "batch", "augment") if (value := getattr(options, key)) is not None}
     if options.rate is not None:
         given["optimiser"] = replace(training.optimiser, rate=options.rate)

@@ -63,6 +63,8 @@ def _training(server: Server, rows: int) -> Training:
         return replace(settings.training, epochs=agreement.rounds) if agreement.again else settings.training
     epochs = agreement.rounds if agreement.again else settings.epochs
     batch = min(settings.batch, max(1, rows // 8)) if settings.batch else usual.batch
+    if settings.rate is None and batch == usual.batch:
+        return replace(usual, epochs=epochs)
     rate = settings.rate or 0.1 * batch / 128
     return replace(usual, epochs=epochs, batch=batch, optimiser=SGD(rate, 0.9, 5e-4))
 

@@ -14,6 +14,7 @@ Build = Callable[[Shape, int], nn.Module]
 MODELS: dict[str, Build] = {
     "small-resnet": small_resnet.small_resnet,
     "small-resnet-absolute": absolute.small_resnet_absolute,
+    "small-resnet-masked": absolute.small_resnet_masked,
     "convnet": plain.convnet,
     "lenet": plain.lenet,
     "tanh-convnet": plain.tanh_convnet,
@@ -35,6 +36,7 @@ MODELS: dict[str, Build] = {
 _SHORTEST = {
     "small-resnet": 8,
     "small-resnet-absolute": 8,
+    "small-resnet-masked": 8,
     "lenet": 4,
     "tanh-convnet": 16,
     "resnet18": 8,

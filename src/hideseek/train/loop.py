@@ -92,7 +92,7 @@ class Loop:
     def step(self, batch: tuple[Tensor, ...], share: float) -> dict[str, Tensor]:
         """Take one step down the gradient of one batch."""
         for group in self.optimiser.param_groups:
-            group["lr"] = self.training.rate(share)
+            group["lr"] = self.training.rate(share) * group.get("ratio", 1.0)
         device, rank, world = self.worker.device, self.worker.rank, self.worker.world
         own = [self.moved(part[rank * len(part) // world : (rank + 1) * len(part) // world]) for part in batch]
         self.optimiser.zero_grad()

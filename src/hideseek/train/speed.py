@@ -10,7 +10,7 @@ from torch.nn import functional
 from hideseek.device import device
 from hideseek.models import build
 from hideseek.models.classifier import Shape
-from hideseek.train.training import SGD
+from hideseek.train.training import LARGE, SGD, Muon
 from hideseek.train.worker import torch_seed
 
 SIDE = 1024  # of the matrices that are multiplied
@@ -43,7 +43,7 @@ def _training(model: str, shape: Shape, classes: int, batch: int, place: torch.d
         network.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # torch's stub lacks it
         images = torch.randn(batch, *shape, device=place).to(memory_format=torch.channels_last)
         labels = torch.rand(batch, classes, device=place).softmax(1)
-    optimiser = SGD().build(network.parameters())
+    optimiser = (Muon() if batch >= LARGE else SGD()).build(network.parameters())
 
     def step() -> None:
         optimiser.zero_grad()

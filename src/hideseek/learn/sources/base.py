@@ -74,4 +74,4 @@ def suited(samples: Samples, scheme: MixingEncoder | None = None) -> str:
     """Name a small network for some samples: under a mask of signs one that looks at |x|."""
     if min(samples.shape[1:]) < 8:
         return "classifier"
-    return "small-resnet-absolute" if scheme is not None and scheme.masked else "small-resnet"
+    return "small-resnet-masked" if scheme is not None and scheme.masked else "small-resnet"
