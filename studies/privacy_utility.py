@@ -54,9 +54,10 @@ SHADOWS = 8
 ABOUT = """Features of EfficientNet-Lite0 ({side} pixels; the extractor is public), each scaled to length 1; δ = 1e-5,
 an image is added or removed. Proved ways keep to ε: *noisy-means* (sums of the classes under Gaussian noise,
 `NoisySums`), *noisy-least-squares* (and of all products), *dp-sgd* (a linear model, 60 steps), *gaussian-mixup* (rows
-that anyone may learn from, mix known; *-poisson*: mix secret), class means in closed form. {seeds} seeds of noise; ± is
-their deviation. Schemes without a proof (their rows refute the ε of the last table) and nothing hidden are networks,
-one seed. Settings of DP-SGD were chosen on the last fifth of CIFAR-10's training features, nothing on test images.
+that anyone may learn from, mix known; *-poisson*: mix secret), class means in closed form. Up to {seeds} seeds of
+noise; ± is their deviation, and a figure without it is of one seed. Schemes without a proof (their rows refute the ε of
+the last table) and nothing hidden are networks, one seed; an empty cell was not measured. Settings of DP-SGD were
+chosen on the last fifth of CIFAR-10's training features, nothing on test images.
 Every figure is in `{name}.json`.
 """
 REFUTED = f"""An attacker has {2 * GALLERY:,} candidates of CIFAR-10, half of which were hidden or learnt from. The

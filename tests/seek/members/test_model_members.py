@@ -12,6 +12,7 @@ from hideseek.errors import BadInput
 from hideseek.records import Attack, Membership, Reason, Refused
 from hideseek.records.model_release import ModelRelease
 from hideseek.score.judge import judge
+from hideseek.score.membership import auc
 from hideseek.seek import ON_MODELS
 from hideseek.seek.members.lira import Lira, likelihood_ratios
 from hideseek.seek.members.rmia import Rmia, shares_beaten
@@ -72,6 +73,15 @@ def test_a_candidate_beats_others_whose_ratio_is_smaller(gamma: float) -> None:
     ratio = target / shadows.mean(0)
     wanted = [np.mean([ratio[x] / ratio[z] >= gamma for z in range(40) if z != x]) for x in range(40)]
     np.testing.assert_allclose(shares_beaten(found, gamma).numpy(), wanted, atol=1e-12)
+
+
+def test_ties_are_broken_by_the_ratio() -> None:
+    """With a γ that no ratio reaches, nobody beats anybody, and members are told apart none the less."""
+    release, secret = model_release(60, True)
+    (claim,) = run(Rmia(4, gamma=1e6), release, seeded(4)).claims
+    assert isinstance(claim, Membership)
+    assert len(claim.scores.unique()) == 120
+    assert float(auc(claim, secret).mean()) > 0.8
 
 
 def test_logits_are_the_log_odds_of_the_class() -> None:

@@ -23,7 +23,8 @@ class Rmia(Attack[ModelRelease]):
     """Count the others z that a candidate x beats: (p(x|θ) / p(x)) / (p(z|θ) / p(z)) ≥ γ.
 
     p(x|θ) is the model's probability of the label, and p(x) its mean over shadow models, half of which had x: the
-    online form. γ = 2, as published; the population z are the other candidates, half of which are no members.
+    online form. γ = 2, as published; the population z are the other candidates, half of which are no members. A model
+    that is unsure of all gives ratios of less than γ, and so ties: these are broken by p(x|θ) / p(x) itself.
     """
 
     sees: ClassVar[type[ModelRelease]] = ModelRelease
@@ -43,7 +44,9 @@ class Rmia(Attack[ModelRelease]):
     def seek(self, release: ModelRelease, chance: Randomness) -> Evidence:
         """Train shadow models, and score every candidate."""
         check(self, release)
-        scores = shares_beaten(answers(release, self.models, chance), self.gamma)
+        found = answers(release, self.models, chance)
+        ranks = ratios(found).argsort(stable=True).argsort(stable=True).double()
+        scores = shares_beaten(found, self.gamma) + ranks / len(ranks) ** 2
         return Evidence((Membership(torch.arange(len(scores)), scores.float()),), {"shadow models": self.models})
 
     def refuses(self, release: ModelRelease) -> Refusal | None:
@@ -51,9 +54,14 @@ class Rmia(Attack[ModelRelease]):
         return unsuited(release)
 
 
+def ratios(found: Answers) -> Float[Tensor, " candidates"]:
+    """Give p(x|θ) / p(x)."""
+    return found.target.sigmoid() / found.shadows.sigmoid().mean(0).clamp_min(1e-300)
+
+
 def shares_beaten(found: Answers, gamma: float) -> Float[Tensor, " candidates"]:
     """Give the share of others whose ratio is at most 1/γ of a candidate's."""
-    ratios = found.target.sigmoid() / found.shadows.sigmoid().mean(0).clamp_min(1e-300)
-    beaten = torch.cat([(part[:, None] >= gamma * ratios).sum(1) for part in ratios.split(CHUNK)])
+    each = ratios(found)
+    beaten = torch.cat([(part[:, None] >= gamma * each).sum(1) for part in each.split(CHUNK)])
     own = int(gamma <= 1)  # a candidate is none of the others
-    return (beaten - own).double() / max(1, len(ratios) - 1)
+    return (beaten - own).double() / max(1, len(each) - 1)
