@@ -9,8 +9,10 @@ import pytest
 import toys
 from hideseek.chance import Randomness, seeded
 from hideseek.choose import WAYS, Choice, Measured, Privacy, Way, compare
+from hideseek.choose.ways import telling
 from hideseek.data import normalise
 from hideseek.errors import BadInput
+from hideseek.hide.privacy.calibration import Account
 from hideseek.learn import NoisySums
 from hideseek.records import Samples
 from hideseek.train.trained import Trained
@@ -55,6 +57,16 @@ def test_ways_learn_where_they_may_spend_much() -> None:
     assert all(each.mean > 0.9 for each in choice.measured)
     assert all(len(each.accuracies) == 2 for each in choice.measured)
     assert choice.best(200.0).way == "noisy-means"
+
+
+def test_rows_whose_mix_is_secret_have_as_many_images_as_tell_most() -> None:
+    """By the variance of the classes' shares in a row over that of the noise, of each m that is tried."""
+    pytest.importorskip("dp_accounting")
+    images, privacy = 160, Privacy(3.0, 1e-3)
+    signal = {m: m / Account("poisson", m, images).multiplier(3.0, 1e-3) ** 2 for m in (1, 4, 16, 64)}
+    assert telling("poisson", images, privacy) == max(signal, key=signal.__getitem__) == 4
+    assert telling("poisson", 3, privacy) == 1
+    assert max(signal.values()) > 1.5 * signal[64]
 
 
 def test_a_budget_leaves_out_what_it_has_no_time_for_and_names_it() -> None:

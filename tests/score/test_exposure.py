@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -40,7 +41,20 @@ def test_a_reconstruction_exposes_its_image_by_its_place_in_the_gallery() -> Non
     alike = (unit @ unit[9]).abs()
     assert float(shares[2]) == pytest.approx(float((alike < alike[2]).sum()) / 39)
     assert bool(shares[[0, 1, 3]].isnan().all())
-    assert most_exposed(Evidence((claim,)), secret)[0].image == 4
+    best = most_exposed(Evidence((claim,)), secret)[0]
+    assert (best.image, best.share, best.correlation) == (4, 1.0, 1.0)
+
+
+def test_of_images_of_one_share_the_one_that_is_more_alike_comes_first() -> None:
+    secret = secret_of()
+    noise = torch.from_numpy(np.random.default_rng(0).normal(size=secret.private.pixels().shape)).float()
+    guesses = secret.private.pixels() + noise * torch.linspace(0.3, 0.0, 20)[:, None, None, None]
+    found = most_exposed(Evidence((Reconstruction(guesses, torch.arange(20), "images"),)), secret)
+    flat, wanted = guesses.flatten(1).numpy(), secret.private.pixels().flatten(1).numpy()
+    alike = [float(np.corrcoef(one, other)[0, 1]) for one, other in zip(flat, wanted, strict=True)]
+    assert {each.share for each in found} == {1.0}
+    assert [each.correlation for each in found] == pytest.approx([alike[each.image] for each in found], abs=1e-3)
+    assert [each.correlation for each in found] == sorted((round(each, 3) for each in alike), reverse=True)[:10]
 
 
 def test_of_several_claims_the_clearest_counts_and_ten_are_told() -> None:

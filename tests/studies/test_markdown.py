@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import instahide
+import privacy_utility
 import pytest
 import queries
 import singularized
@@ -12,7 +13,13 @@ from ledger import HERE, Ledger
 
 
 @pytest.mark.parametrize(
-    ("study", "title"), [("instahide", "InstaHide"), ("singularized", "Singularized Mixup"), ("queries", "")]
+    ("study", "title"),
+    [
+        ("instahide", "InstaHide"),
+        ("singularized", "Singularized Mixup"),
+        ("queries", ""),
+        ("privacy_utility", privacy_utility.TITLE),
+    ],
 )
 def test_the_tables_are_written_from_the_figures(study: str, title: str, tmp_path: Path) -> None:
     committed = HERE / "results" / f"{study}-cpu.json"
@@ -22,6 +29,8 @@ def test_the_tables_are_written_from_the_figures(study: str, title: str, tmp_pat
         instahide.render(ledger, instahide.SCALES["cpu"], copy)
     elif study == "queries":
         copy.with_suffix(".md").write_text(queries.markdown(ledger, *queries.SIZES["cpu"]), "utf-8")
+    elif study == "privacy_utility":
+        privacy_utility.render(ledger, copy, "cpu")
     else:
         singularized.render(ledger, singularized_features.SCALES["cpu"], copy)
     assert copy.with_suffix(".md").read_text() == committed.with_suffix(".md").read_text(), (

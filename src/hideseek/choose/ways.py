@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.hide import GaussianMixup, InstaHide, SingularizedMixup
+from hideseek.hide.privacy.calibration import Account, Proof
 from hideseek.hide.privacy.gaussian import gaussian_mu
 from hideseek.learn import NoisySums, Plain, Private, PrivateSGD, Reencoded, class_means, learn, suited
 from hideseek.records import MixingEncoder, Samples
@@ -16,6 +17,7 @@ from hideseek.train.trained import Trained
 from hideseek.train.training import SGD, Training, automatic
 
 LINEAR = "linear"
+TRIED = (1, 4, 16, 64, 256)  # images in a row
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,28 @@ class Rows(Way):
     """Rows of `gaussian-mixup` that anybody may learn from: class means in closed form."""
 
     leaves: ClassVar[str] = "encodings"
-    proof: Literal["known-mix", "poisson"] = "known-mix"
-    m: int = 4
-    """Images in a row; where who is in it is secret, many are no harm."""
+    proof: Proof = "known-mix"
+    m: int | None = 4
+    """Images in a row; None: as many as tell most (`telling`), which needs the number of images alone."""
 
     def learn(self, train: Samples, privacy: Privacy, chance: Randomness) -> Trained:
         """Hide, and learn from the rows."""
-        scheme = GaussianMixup(min(self.m, len(train)), privacy.epsilon, privacy.delta, self.proof, clip=1.0)
+        m = telling(self.proof, len(train), privacy) if self.m is None else min(self.m, len(train))
+        scheme = GaussianMixup(m, privacy.epsilon, privacy.delta, self.proof, clip=1.0)
         return class_means([scheme.hide(train, None, chance)[0]])
+
+
+def telling(proof: Proof, images: int, privacy: Privacy) -> int:
+    """Give the number of images in a row that leaves most signal: the largest m / z².
+
+    What classes differ by varies from row to row by 1/m, and the noise on a row has a variance of (z/m)². Where the mix
+    is known z² = m / μ², so that all m are alike; where it is secret, z falls with m, and stops falling near 1/2.
+    """
+
+    def signal(m: int) -> float:
+        return m / Account(proof, m, images).multiplier(privacy.epsilon, privacy.delta) ** 2
+
+    return max((m for m in TRIED if m <= images), key=signal)
 
 
 @dataclass(frozen=True)
@@ -127,7 +143,7 @@ WAYS: dict[str, Way] = {  # the simplest first
     "noisy-least-squares": Sums("least-squares"),
     "dp-sgd": DpSgd(),
     "gaussian-mixup": Rows(),
-    "gaussian-mixup-poisson": Rows("poisson", m=64),
+    "gaussian-mixup-poisson": Rows("poisson", m=None),
     "singularized-mixup": Unproved(SingularizedMixup()),
     "instahide-inside": Unproved(InstaHide(k=4)),
     "not-hidden": NotHidden(),

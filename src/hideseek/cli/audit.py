@@ -40,6 +40,11 @@ def run(arguments: Sequence[str]) -> None:
 
         audit_updates.run(rest)
         return
+    if names == "model":
+        from hideseek.cli import audit_model
+
+        audit_model.run(rest)
+        return
     chosen = schemes(names)
     scheme, shared = _single(chosen)
     about = inspect.cleandoc(Audit.__doc__ or "")
@@ -120,10 +125,11 @@ def _overview() -> str:
     return (
         "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n"
         "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n"
+        "       hideseek audit model MODEL --data ADDRESS --others ADDRESS …\n"
         "       hideseek audit --recorded DIR --out DIR …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"
         f"Attacks: {', '.join(attacks_on(EncodedRelease))}.\n\n"
         "`hideseek audit SCHEME --help` explains all options, `hideseek audit updates --help` those of updates of a"
-        " model, which clients of federated learning share."
+        " model, which clients of federated learning share, `hideseek audit model --help` those of a trained model."
     )

@@ -49,7 +49,10 @@ def most_exposed(attacks: Sequence[AttackResult], count: int = 10) -> list[tuple
             before = found.get(each.image)
             if before is None or (each.share, -len(attack.given)) > (before[0].share, -len(before[1].given)):
                 found[each.image] = (each, attack)
-    return sorted(found.values(), key=lambda pair: (-pair[0].share, len(pair[1].given), pair[0].image))[:count]
+    return sorted(
+        found.values(),
+        key=lambda pair: (-pair[0].share, len(pair[1].given), -(pair[0].correlation or 0.0), pair[0].image),
+    )[:count]
 
 
 def worst_harm(scheme: SchemeResult) -> Harm:

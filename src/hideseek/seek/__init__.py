@@ -11,6 +11,8 @@ from hideseek.records import Attack
 from hideseek.seek.describe import describe, settings
 from hideseek.seek.members.equal_length import EqualLength
 from hideseek.seek.members.likelihood_ratio import LikelihoodRatio
+from hideseek.seek.members.lira import Lira
+from hideseek.seek.members.rmia import Rmia
 from hideseek.seek.networks.learned_search import Learned
 from hideseek.seek.networks.restore_signs import RestoreSigns
 from hideseek.seek.networks.wide_comparer import WideResNet
@@ -153,4 +155,7 @@ VARIANTS: dict[str, Attack[Any]] = {
     "gradient-matching-tuned": TunedMatching(),
 }
 
-__all__ = ["ATTACKS", "VARIANTS", "describe", "refusal", "run", "settings"]
+ON_MODELS: dict[str, Lira | Rmia] = {"lira": Lira(), "rmia": Rmia()}
+"""Attacks on a trained model, of one who has candidates and their labels."""
+
+__all__ = ["ATTACKS", "ON_MODELS", "VARIANTS", "describe", "refusal", "run", "settings"]

@@ -114,6 +114,8 @@ class Exposed:
     image: int
     share: float
     """Of the other images of the gallery, those that fit the answer worse: 1 for the first place, ½ by chance."""
+    correlation: float | None = None
+    """Of the best guess with the image, where the attack reconstructs some."""
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def _environment(gallery: Gallery) -> "Environment":
         bound=sentences.bound,
         by_whom=sentences.by_whom,
         caption=sentences.caption,
+        correlated=sentences.correlated,
         counted=sentences.counted,
         change=sentences.change,
         curve_chart=draw_curve,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hideseek.records.encoder import Bound, Change, ChangeKind
-from hideseek.records.result import Accuracy, Advice, SchemeResult
+from hideseek.records.result import Accuracy, Advice, Exposed, SchemeResult
 from hideseek.report.ranking import most_exposed, worst_harm
 from hideseek.report.sentences.accuracies import beside_accuracy
 from hideseek.report.sentences.attacks import failure, refusal
@@ -65,11 +65,19 @@ def advice(advised: Advice) -> str:
 def most_exposed_images(scheme: SchemeResult) -> str:
     """Say which private images of a scheme are most exposed; empty: none is."""
     listed = "; ".join(
-        f"{image.image} ({attack.attack}, {number(image.share, 'share')})"
+        f"{image.image} ({attack.attack}, {number(image.share, 'share')}{correlated(image)})"
         for image, attack in most_exposed(scheme.attacks)
     )
-    said = "most exposed private images, by number (attack, share of other candidates that fit its answer worse)"
+    said = (
+        "most exposed private images, by number (attack, share of other candidates that fit its answer worse, and the"
+        " correlation of its guess with the image, where it has one)"
+    )
     return f"{scheme.name}. {sentence(f'{said}: {listed}')}" if listed else ""
+
+
+def correlated(image: Exposed) -> str:
+    """Say how like the image the best guess is, if there is one."""
+    return "" if image.correlation is None else f", correlation {number(image.correlation, '')}"
 
 
 def advised(scheme: str, given: Advice) -> str:

@@ -55,7 +55,8 @@ class Whitening:
         flat = torch.ones(channels, height, width, device=device)
         plain = cls(colours, flat, cosines(height).to(device), cosines(width).to(device))
         power = torch.stack([plain.spectrum(images.pixels(rows)).square().sum(0).double() for rows in chunks]).sum(0)
-        power = (power / len(images)).clamp_min(_LEAST * power.max() / len(images) + _TINY)
+        power = _of_many_images(power / len(images), len(images) * height * width)
+        power = power.clamp_min(_LEAST * power.max() + _TINY)
         return cls(colours, power.sqrt().float(), plain.rows, plain.columns)
 
     def spectrum(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
@@ -81,6 +82,19 @@ class Whitening:
         """Apply the transpose: its products with images are those of `images` with white ones."""
         spectrum = (self.rows @ images @ self.columns.T) / self.deviations
         return self.rows.T @ (self.colours @ spectrum.flatten(2)).view_as(images) @ self.columns
+
+
+def _of_many_images(power: Float[Tensor, "c h w"], numbers: int) -> Float[Tensor, "c h w"]:
+    """Draw the variances of colours towards their mean where these are features, which are as many as images or more.
+
+    Without, directions that no row happens to have are divided by nothing, and tell most. Of c colours and n numbers of
+    each, the share that is drawn is c / (c + n), nothing where there are three.
+    """
+    channels, height, width = power.shape
+    if height * width > 1:
+        return power
+    share = channels / (channels + numbers)
+    return (1 - share) * power + share * power.mean()
 
 
 def squares(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
