@@ -1,8 +1,8 @@
 """A page for every mechanism, defence and attack, from its docstring and its line in a registry."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from page import Page, documented, joined, table
 from results import measured
@@ -15,12 +15,13 @@ from hideseek.records import Attack, EncodedRelease, Encoder, Known
 from hideseek.records.defence import Defence
 from hideseek.seek import ATTACKS, VARIANTS, describe, settings
 
+T = TypeVar("T")
 ROUNDS = 10  # of which it is said what is known: more than one
 
 
-def by_class(registry: Mapping[str, Any]) -> dict[type, dict[str, Any]]:
+def by_class(registry: Mapping[str, T]) -> dict[type[T], dict[str, T]]:
     """Group the entries of a registry by their class, in order."""
-    groups: dict[type, dict[str, Any]] = {}
+    groups: dict[type[T], dict[str, T]] = {}
     for name, entry in registry.items():
         groups.setdefault(type(entry), {})[name] = entry
     return groups
@@ -35,7 +36,10 @@ def mechanism_pages() -> Iterator[Page]:
         for cls, schemes in groups.items()
         for name, scheme in schemes.items()
     ]
-    listed += [(f"[{cls.mechanism}]({cls.mechanism}.md)", _first_line(cls), "around another scheme") for cls in wrappers]
+    listed += [
+        (f"[{cls.mechanism}]({cls.mechanism}.md)", _first_line(cls), "around another scheme") for cls in wrappers
+    ]
+    defences = [(f"[`{name}`](../defences/{name}.md)", _first_line(type(each))) for name, each in DEFENCES.items()]
     yield Page(
         "mechanisms/index.md",
         "Mechanisms",
@@ -45,7 +49,7 @@ def mechanism_pages() -> Iterator[Page]:
             " each page says what is known against it.",
             table(["scheme", "what it does", "settings"], listed),
             "## Defences of updates",
-            table(["defence", "what it does"], [(f"[`{n}`](../defences/{n}.md)", _first_line(type(d))) for n, d in DEFENCES.items()]),
+            table(["defence", "what it does"], defences),
         ),
     )
     for cls, schemes in groups.items():
@@ -65,7 +69,7 @@ def _mechanism(cls: type[RecipeEncoder], schemes: dict[str, RecipeEncoder]) -> P
         name,
         joined(
             f"# {name}",
-            documented(cls, (field.name for field in fields(cls))),
+            documented(cls, _settings_of(cls)),
             _schemes(schemes),
             f"## What it does to faces\n\n![Faces, mixed, as they would be shared, and in absolute values]({name}.png)"
             if drawn
@@ -77,9 +81,8 @@ def _mechanism(cls: type[RecipeEncoder], schemes: dict[str, RecipeEncoder]) -> P
 
 
 def _schemes(schemes: Mapping[str, Any]) -> str:
-    if not schemes:
-        return ""
-    return joined("## Schemes", table(["name", "settings"], [(f"`{name}`", _settings(s)) for name, s in schemes.items()]))
+    rows = [(f"`{name}`", _settings(scheme)) for name, scheme in schemes.items()]
+    return joined("## Schemes", table(["name", "settings"], rows)) if rows else ""
 
 
 def defence_pages() -> Iterator[Page]:
@@ -91,7 +94,7 @@ def defence_pages() -> Iterator[Page]:
 def _defence(name: str, defence: Defence) -> str:
     return joined(
         f"# {name}",
-        documented(type(defence), (field.name for field in fields(defence))),  # type: ignore[arg-type]
+        documented(type(defence), _settings_of(type(defence))),
         _known(defence.known(ROUNDS), "## What is known of it"),
         measured((name,)),
     )
@@ -154,6 +157,10 @@ def _known(facts: tuple[Known, ...], head: str) -> str:
 
 def _kind(attack: Attack[Any]) -> str:
     return "encodings" if issubclass(EncodedRelease, attack.sees) else "updates of a model"
+
+
+def _settings_of(cls: Any) -> Iterable[str]:
+    return (field.name for field in fields(cls))
 
 
 def _settings(scheme: Any) -> str:

@@ -5,7 +5,10 @@ from typing import Any
 
 import griffe
 
-_INDEX = re.compile(r"(?<![A-Za-z]{2})([^\W\d_][\u0300-\u036f'′]*|[)\]])_(\{((?:[^{}]|\{[^{}]*\})*)\}|[^\W_]{1,3}(?![\w-]))")
+_INDEX = re.compile(
+    r"(?<![A-Za-z]{2})([^\W\d_][\u0300-\u036f'′]*|[)\]])"  # a symbol of one letter, or what brackets hold
+    r"_(\{((?:[^{}]|\{[^{}]*\})*)\}|[^\W_]{1,3}(?![\w-]))"
+)
 _SPECIAL = re.compile(r"([*_<{}])")
 _DEVIATION = re.compile(r"\n(?=Deviation: )")
 
@@ -20,10 +23,10 @@ class Equations(griffe.Extension):
 
 
 def marked(text: str) -> str:
-    """Mark what is an index, and escape what Markdown would read as its own; code stays as it is.
+    r"""Mark what is an index, and escape what Markdown would read as its own; code stays as it is.
 
     >>> marked("x̃_i = Σ_j λ_ij x_{π_j(i)}, of `k_private`, not k_private")
-    'x̃<sub>i</sub> = Σ<sub>j</sub> λ<sub>ij</sub> x<sub>π<sub>j</sub>(i)</sub>, of `k_private`, not k\\\\_private'
+    'x̃<sub>i</sub> = Σ<sub>j</sub> λ<sub>ij</sub> x<sub>π<sub>j</sub>(i)</sub>, of `k_private`, not k\\_private'
     """
     parts = re.split(r"(`[^`]*`)", _DEVIATION.sub("\n\n", text))
     return "".join(part if number % 2 else _plain(part) for number, part in enumerate(parts))

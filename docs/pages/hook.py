@@ -14,26 +14,27 @@ from pictures import hidden_faces
 from results import study_pages
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = re.compile(r"\]\(\.\./(?:\.\./)?(studies/results/([\w-]+)-cpu\.md|[\w/.-]+)\)")
+RESULT = re.compile(r"\]\((?:\.\./)+studies/results/(?:([\w-]+)-cpu\.md|([\w-]+\.png))\)")
 
 logging.getLogger("matplotlib").setLevel(logging.WARNING)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that nobody writes: one a mechanism, a defence, an attack, a study."""
-    assert config.nav is not None
+    nav = config.nav or []
     for section, pages in (
         ("Mechanisms", [*mechanism_pages(), *defence_pages()]),
         ("Attacks", attack_pages()),
         ("Studies", study_pages()),
     ):
-        config.nav.append({section: [_added(page, files, config) for page in pages]})
+        nav.append({section: [_added(page, files, config) for page in pages]})
     for name, picture in hidden_faces():
         files.append(File.generated(config, f"mechanisms/{name}.png", content=picture))
     for path in sorted((ROOT / "studies" / "results").glob("*.png")):
         files.append(File.generated(config, f"studies/{path.name}", abs_src_path=str(path)))
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    config.nav.append({"Changes": _added(Page("changelog.md", "Changes", changes), files, config)})
+    nav.append(_added(Page("changelog.md", "Changes", changes), files, config))
+    config.nav = nav
     return files
 
 
@@ -43,11 +44,6 @@ def _added(page: Page, files: Files, config: MkDocsConfig) -> Any:
 
 
 def on_page_markdown(markdown: str, page: SitePage, **_: Any) -> str:
-    """Send links that leave docs/ to the study's page where there is one; else leave the name, as code."""
-    return OUTSIDE.sub(lambda link: _inside(link, page.file.src_uri), markdown)
-
-
-def _inside(link: re.Match[str], source: str) -> str:
-    depth = "../" * source.count("/")
-    return f"]({depth}studies/{link[2]}.md)" if link[2] else "](" + depth + "index.md)"
-
+    """Send links to the results of studies to their pages and pictures in the site."""
+    top = "../" * page.file.src_uri.count("/")
+    return RESULT.sub(lambda link: f"]({top}studies/{f'{link[1]}.md' if link[1] else link[2]})", markdown)

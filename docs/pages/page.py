@@ -14,21 +14,21 @@ class Page:
 
 
 def joined(*parts: str) -> str:
-    """Join parts of a page that are not empty.
+    r"""Join parts of a page that are not empty.
 
     >>> joined("# A", "", "b")
-    '# A\\n\\nb\\n'
+    '# A\n\nb\n'
     """
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table; bars within cells are escaped.
+    r"""Write a table; bars within cells are escaped.
 
     >>> print(table(["a", "b"], [["|x|", "y"]]))
     | a | b |
     | --- | --- |
-    | \\|x\\| | y |
+    | \|x\| | y |
     """
     lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -13,7 +13,9 @@ from hideseek.hide.updates import DEFENCES
 from hideseek.seek import ATTACKS, VARIANTS
 
 ROOT = Path(__file__).parents[2]
-LOADED = re.compile(r"<(?:script|img|iframe|source)[^>]*\ssrc=[\"']?([^\"'\s>]+)|<link(?![^>]*canonical)[^>]*\shref=[\"']?([^\"'\s>]+)")
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source)[^>]*\ssrc=[\"']?([^\"'\s>]+)|<link(?![^>]*canonical)[^>]*\shref=[\"']?([^\"'\s>]+)"
+)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])|(?<![\w.])\d+(?= %)")
 
 
