@@ -19,7 +19,12 @@ from documents.your_images import write_images, write_named
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ELSEWHERE = ("pip install", "make ")  # what sets the machine up: `.ci/run` does
-SHORTER = {"--budget 30m": "--budget 10s", "budget=60": "budget=1"}  # on small images; what must run, runs
+SHORTER = {
+    "--budget 30m": "--budget 10s",
+    "--budget 10m": "--budget 1s",
+    "--budget 1m": "--budget 1s",
+    "budget=60": "budget=1",
+}  # on small images; what must run, runs
 SHOWN = "text"  # the language of blocks that nobody types here: on other machines, or tested by themselves
 MADE = re.compile(r"(\.\./)?(attacks|mechanisms|defences)/")  # pages of the site alone: its build checks links to them
 LONGEST = 1200  # seconds of a command, after which it hangs
