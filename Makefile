@@ -6,7 +6,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export GOMP_SPINCOUNT ?= 10000
 
-.PHONY: setup browser demo test long lint examples bench clean
+.PHONY: setup browser demo docs test long lint examples bench clean
 
 setup: $(VENV)/ready
 
@@ -18,6 +18,10 @@ $(VENV)/ready: pyproject.toml constraints.txt
 demo: setup
 	rm -rf demo
 	$(BIN)/hideseek demo --out demo
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/docs/index.html"
 
 browser:
 	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null; then :; \
@@ -48,4 +52,4 @@ bench: setup
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python $$benchmark; done
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo build

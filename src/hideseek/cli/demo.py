@@ -35,15 +35,17 @@ SCHEMES = "mixup,instahide-inside,instahide-cross,singularized-mixup"
 
 @dataclass(frozen=True)
 class Demo:
-    """Audit four ways of sharing the embedded faces: Mixup, InstaHide inside and cross, Singularized Mixup.
+    """Audit ways of sharing the embedded faces, by default Mixup, InstaHide inside and cross, Singularized Mixup.
 
     Faces are attacked, by somebody who has others of his own; photographs are learnt from. It takes a few minutes on
-    two cores, and writes report.html, with
-    the faces as they are, since these are public, and faces.png: what every scheme does to them.
+    two cores, and writes report.html, with the faces as they are, since these are public, and faces.png: what every
+    scheme does to them.
     """
 
     out: Path = Path("demo")
     """The folder to write."""
+    schemes: str = SCHEMES
+    """The ways of sharing, with commas between."""
     rounds: int = 10
     """How often every face is hidden and shared."""
     budget: str = "4m"
@@ -56,14 +58,16 @@ def run(arguments: Sequence[str]) -> None:
     """Parse the arguments, audit and draw."""
     asked = parse(Demo, "hideseek demo", arguments)
     must_be_new(asked.out)
+    asked_schemes = schemes(asked.schemes)
+    mixed_in = any(scheme.mixes_public for scheme in asked_schemes.values())
     audit = Audit(
         Several(),
-        Images("faces", public="patches:photos?each=1", own="faces?split=test"),
+        Images("faces", public="patches:photos?each=1" if mixed_in else None, own="faces?split=test"),
         Output(asked.out, show_private=True),
         Attacking(asked.rounds, budget=asked.budget, seed=asked.seed),
         Accuracies(learn_on="photos"),
     )
-    perform(audit, lambda: question_of(audit, schemes(SCHEMES)))
+    perform(audit, lambda: question_of(audit, asked_schemes))
     picture = demo_sheet(secure() if asked.seed is None else seeded(asked.seed))
     with new_file(asked.out / "faces.png") as file:
         picture.save(file, "PNG")
