@@ -17,6 +17,7 @@ from hideseek.report.sentences.comparison import difference, differing, mismatch
 from hideseek.report.sentences.epochs import over_epochs, scale
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
+from hideseek.report.sentences.gate import came_of, gate_found, gate_open
 from hideseek.report.sentences.headline import headline
 from hideseek.report.sentences.numbers import (
     cost,
@@ -68,6 +69,7 @@ __all__ = [
     "beside_accuracy",
     "bound",
     "by_whom",
+    "came_of",
     "caption",
     "change",
     "chosen",
@@ -87,6 +89,8 @@ __all__ = [
     "flags",
     "found",
     "gained",
+    "gate_found",
+    "gate_open",
     "headline",
     "hidden",
     "knew",
