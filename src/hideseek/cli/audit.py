@@ -38,6 +38,11 @@ def run(arguments: Sequence[str]) -> None:
 
         audit_recorded.run(arguments, file)
         return
+    if names.partition("=")[0] == "--release":
+        from hideseek.cli import audit_release
+
+        audit_release.run(arguments, file)
+        return
     if names == "updates":
         from hideseek.cli import audit_updates
 
@@ -135,6 +140,7 @@ def _overview() -> str:
         "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n"
         "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n"
         "       hideseek audit --recorded DIR --out DIR …\n"
+        "       hideseek audit --release DIR|FILE --out DIR [--private ADDRESS] …\n"
         "       hideseek audit --config FILE [SCHEMES|updates] …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"

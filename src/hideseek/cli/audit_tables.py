@@ -22,7 +22,12 @@ from hideseek.report.ranking import FOUND, worst_attack
 if TYPE_CHECKING:
     from hideseek.audit import Plan, Question
 
-STYLES = {Outcome.BROKEN: "bold red", Outcome.LEAKS: "yellow", Outcome.RESISTED: "default"}
+STYLES = {
+    Outcome.BROKEN: "bold red",
+    Outcome.CONFIRMED: "bold red",
+    Outcome.LEAKS: "yellow",
+    Outcome.RESISTED: "default",
+}
 """Colours of what is known; what is not, or does not apply, is dim."""
 
 
@@ -96,7 +101,8 @@ def _show_epochs(result: Result) -> None:
 
 def _sentences(result: Result) -> list[str]:
     """Say what the table does not: who attacks, the verdict, the worst, what would help, and what to distrust."""
-    said = [sentences.attackers_by_name(result.threats), sentences.headline(result), *sentences.alarms(result.schemes)]
+    said = [sentences.attackers_by_name(result.threats), sentences.truth(result.truth), sentences.headline(result)]
+    said = [each for each in said if each] + sentences.alarms(result.schemes)
     for scheme in result.schemes:
         said += _worst(scheme, result)
         said += [each for each in (sentences.most_exposed_images(scheme),) if each]

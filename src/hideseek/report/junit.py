@@ -33,9 +33,7 @@ def junit(results: Sequence[Result], fail_on: FailOn = "leaks") -> ElementTree.E
         for scheme in result.schemes
     ]
     counts = {name: sum(int(suite.attrib[name]) for suite in suites) for name in ("tests", "failures", "errors")}
-    whole = ElementTree.Element(
-        "testsuites", name="hideseek audit", **{name: str(count) for name, count in counts.items()}
-    )
+    whole = ElementTree.Element("testsuites", {"name": "hideseek audit"} | {name: str(n) for name, n in counts.items()})
     whole.extend(suites)
     return whole
 

@@ -17,11 +17,10 @@ from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Outcome, Result
 from hideseek.report import sentences
-from hideseek.report.ranking import FOUND
 from hideseek.report.tested import Tested, tested
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-LEVELS = {Outcome.BROKEN: "error", Outcome.LEAKS: "warning"}
+LEVELS = {Outcome.BROKEN: "error", Outcome.CONFIRMED: "error", Outcome.LEAKS: "warning"}
 FINGERPRINT = "hideseekFinding/v1"
 STARTED = re.compile(r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) UTC")
 
@@ -40,7 +39,7 @@ def sarif(results: Sequence[Result]) -> dict[str, Any]:
 def _run(result: Result) -> dict[str, Any]:
     every = tested(result)
     rules = {each.rule: _rule(each, result) for each in sorted(every, key=lambda each: each.rule)}
-    told = [each for each in every if each.outcome in FOUND or each.open]
+    told = [each for each in every if each.found or each.open]
     places = {rule: place for place, rule in enumerate(rules)}
     started = STARTED.fullmatch(result.provenance.started)
     category = f"hideseek/{result.private.address}/{','.join(scheme.name for scheme in result.schemes)}/"

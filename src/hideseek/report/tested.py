@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hideseek.records.result import AttackResult, Outcome, Result, SchemeResult, Threat, Verdict
 from hideseek.report.ranking import FOUND
 
-OPEN = (Outcome.FAILED, Outcome.WITHHELD, Outcome.NOT_TRIED)
+OPEN = (Outcome.FAILED, Outcome.WITHHELD, Outcome.NOT_TRIED, Outcome.UNJUDGED)
 """What says nothing about a scheme, and so is no success of it."""
 
 
@@ -26,7 +26,12 @@ class Tested:
 
     def at_least(self, outcome: Outcome) -> bool:
         """Tell whether it is a finding as bad as this, or worse."""
-        return self.outcome in FOUND and self.outcome.rank <= outcome.rank
+        return self.found and self.outcome.rank <= max(outcome.rank, Outcome.CONFIRMED.rank)
+
+    @property
+    def found(self) -> bool:
+        """Tell whether it is a finding: one that the attacker confirms himself breaks, without the truth too."""
+        return self.outcome in (*FOUND, Outcome.CONFIRMED)
 
     @property
     def open(self) -> bool:

@@ -31,7 +31,16 @@ from hideseek.report.sentences.numbers import (
     size,
     span,
 )
-from hideseek.report.sentences.overview import attackers, attackers_by_name, dataset, no_accuracy, outcome, step
+from hideseek.report.sentences.overview import (
+    attackers,
+    attackers_by_name,
+    dataset,
+    no_accuracy,
+    outcome,
+    outcomes,
+    step,
+    truth,
+)
 from hideseek.report.sentences.progress import (
     at_most,
     attacked,
@@ -106,6 +115,7 @@ __all__ = [
     "note",
     "number",
     "outcome",
+    "outcomes",
     "over_epochs",
     "parameter",
     "plain",
@@ -122,6 +132,7 @@ __all__ = [
     "step",
     "trade_off",
     "trained",
+    "truth",
     "unjudged",
     "verdict",
     "worst",

@@ -13,7 +13,9 @@ NAMED = 3  # attacks that are named; the others are counted
 SAID = {
     Outcome.BROKEN: "{scheme} is broken by {rule}",
     Outcome.LEAKS: "{scheme} leaks by {rule}",
+    Outcome.CONFIRMED: "{scheme} is broken by {rule}, as the attacker himself confirms",
     Outcome.RESISTED: "{scheme} resisted {rule}",
+    Outcome.UNJUDGED: "what {rule} found on {scheme} cannot be judged without the truth",
     Outcome.WITHHELD: "{rule} did not pass its proofs on {scheme}",
     Outcome.FAILED: "{rule} failed on {scheme}",
     Outcome.NOT_TRIED: "{rule} was not tried on {scheme}",
