@@ -172,7 +172,7 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
     return SchemeResult(
         name=name,
         summary=scheme.summary(),
-        mechanism=scheme.mechanism,
+        mechanism=scheme.mechanism if secret.traced else used.mechanism,
         parameters={key: value for key, value in to_json(used).items() if key != "mechanism"},
         rounds=question.rounds,
         items=secret.items,

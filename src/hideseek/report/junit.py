@@ -8,8 +8,8 @@ from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Outcome, Result, SchemeResult
 from hideseek.report import sentences
+from hideseek.report.attempts import Attempt, attempts
 from hideseek.report.gate import FailOn
-from hideseek.report.tested import Tested, tested
 
 
 def write_junit(results: Sequence[Result], path: Path, fail_on: FailOn = "leaks") -> None:
@@ -29,7 +29,7 @@ def junit(results: Sequence[Result], fail_on: FailOn = "leaks") -> ElementTree.E
     suites = [
         _suite(scheme, [each for each in every if each.scheme is scheme], result, fail_on)
         for result in results
-        for every in [tested(result)]
+        for every in [attempts(result)]
         for scheme in result.schemes
     ]
     counts = {name: sum(int(suite.attrib[name]) for suite in suites) for name in ("tests", "failures", "errors")}
@@ -38,7 +38,7 @@ def junit(results: Sequence[Result], fail_on: FailOn = "leaks") -> ElementTree.E
     return whole
 
 
-def _suite(scheme: SchemeResult, every: Sequence[Tested], result: Result, fail_on: FailOn) -> ElementTree.Element:
+def _suite(scheme: SchemeResult, every: Sequence[Attempt], result: Result, fail_on: FailOn) -> ElementTree.Element:
     """Give a scheme; one on which nothing ran to its end is an error of its own."""
     name = escaped(scheme.name)
     cases = [_case(each, result, fail_on) for each in every]
@@ -56,7 +56,7 @@ def _suite(scheme: SchemeResult, every: Sequence[Tested], result: Result, fail_o
     return suite
 
 
-def _case(each: Tested, result: Result, fail_on: FailOn) -> ElementTree.Element:
+def _case(each: Attempt, result: Result, fail_on: FailOn) -> ElementTree.Element:
     name, scheme = escaped(each.rule), escaped(each.scheme.name)
     case = ElementTree.Element("testcase", name=name, classname=scheme, time=f"{each.attack.seconds:.3f}")
     said = escaped(sentences.came_of(each, result.private.images, result.threats))

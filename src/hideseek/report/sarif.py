@@ -17,7 +17,7 @@ from hideseek.escapes import escaped
 from hideseek.files import new_file
 from hideseek.records.result import Outcome, Result
 from hideseek.report import sentences
-from hideseek.report.tested import Tested, tested
+from hideseek.report.attempts import Attempt, attempts
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Outcome.BROKEN: "error", Outcome.CONFIRMED: "error", Outcome.LEAKS: "warning"}
@@ -37,7 +37,7 @@ def sarif(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _run(result: Result) -> dict[str, Any]:
-    every = tested(result)
+    every = attempts(result)
     rules = {each.rule: _rule(each, result) for each in sorted(every, key=lambda each: each.rule)}
     told = [each for each in every if each.found or each.open]
     places = {rule: place for place, rule in enumerate(rules)}
@@ -77,7 +77,7 @@ def _run(result: Result) -> dict[str, Any]:
     }
 
 
-def _rule(each: Tested, result: Result) -> dict[str, Any]:
+def _rule(each: Attempt, result: Result) -> dict[str, Any]:
     """Describe a pair of attack and attacker; what is said of it does not depend on what was found."""
     title = next((threat.title for threat in result.threats if threat.name == each.threat), each.threat)
     return {
@@ -88,11 +88,11 @@ def _rule(each: Tested, result: Result) -> dict[str, Any]:
     }
 
 
-def _message(each: Tested, result: Result) -> dict[str, str]:
+def _message(each: Attempt, result: Result) -> dict[str, str]:
     return {"text": escaped(sentences.came_of(each, result.private.images, result.threats))}
 
 
-def _location(each: Tested) -> dict[str, Any]:
+def _location(each: Attempt) -> dict[str, Any]:
     """Point to the scheme, and to result.json: code hosts list nothing without a file, and images are none."""
     return {
         "physicalLocation": {"artifactLocation": {"uri": "result.json"}, "region": {"startLine": 1}},
@@ -100,7 +100,7 @@ def _location(each: Tested) -> dict[str, Any]:
     }
 
 
-def _fingerprint(each: Tested, result: Result) -> str:
+def _fingerprint(each: Attempt, result: Result) -> str:
     """Give what is the same when the same is found again: images, scheme, attack and attacker, no figure."""
     parts = (result.private.address, each.scheme.name, each.rule)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -38,13 +38,13 @@ def attack(result: AttackResult, images: int) -> str:
 
 
 CLAIMS = {
-    "reconstruction": "{count} of images",
-    "links": "{count} whether two rows share an image",
-    "masks": "{count} of a row's mask",
-    "public-images": "{count} which public images are in a row",
-    "attribution": "{count} for which image a row was made",
-    "membership": "{count} whether a candidate is private",
-    "labels": "{count} of the labels of an update",
+    "reconstruction": "images that it guesses",
+    "links": "pairs of rows, by how likely they share an image",
+    "masks": "masks of rows",
+    "public-images": "rows, with the public images that are in each",
+    "attribution": "rows, with the image that each was made for",
+    "membership": "candidates, by how likely they are private",
+    "labels": "updates, with their labels",
 }
 """What an attack claims, by the kind of its claims."""
 
@@ -55,9 +55,8 @@ def _claims(claims: Sequence[Claimed]) -> str:
         return "What it found is about rows, and cannot be judged without the truth of these."
     told = []
     for each in claims:
-        said = CLAIMS.get(each.claim, "{count} of the kind " + each.claim).format(count=counted(each.count, "guess"))
-        unsure = ", none of which it can confirm" if each.sure is None or not each.sure else ""
-        told.append(f"{said}{unsure or f', {each.sure:,} of them confirmed by itself'}")
+        said = f"{each.count:,} {CLAIMS.get(each.claim, each.claim)}"
+        told.append(f"{said} ({f'{each.sure:,} confirmed by itself' if each.sure else 'none that it can confirm'})")
     return sentence(f"it gives {'; '.join(told)}; nobody here can judge what it does not confirm")
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from hideseek.records.result import Outcome, Threat
+from hideseek.report.attempts import Attempt
 from hideseek.report.gate import GateState
 from hideseek.report.ranking import findings
 from hideseek.report.sentences.findings import found
 from hideseek.report.sentences.numbers import counted, joined, listing, sentence
-from hideseek.report.tested import Tested
 
 NAMED = 3  # attacks that are named; the others are counted
 SAID = {
@@ -35,14 +35,14 @@ def gate_open(state: GateState) -> str:
     return _named(said or [f"no attack was judged on {name}" for name in state.unjudged], "attack")
 
 
-def came_of(each: Tested, images: int, threats: Sequence[Threat]) -> str:
+def came_of(each: Attempt, images: int, threats: Sequence[Threat]) -> str:
     """Say what came of an attack by an attacker on so many private images; the text of no error is in it."""
     threat = next((threat for threat in threats if threat.name == each.threat), None)
     figures = findings(each.attack, threat)
     return joined(sentence(_said(each)), found(figures, images) if figures else "")
 
 
-def _said(each: Tested) -> str:
+def _said(each: Attempt) -> str:
     return SAID[each.outcome].format(scheme=each.scheme.name, rule=each.rule)
 
 

@@ -53,7 +53,13 @@ TRUTHS = {
     ),
 }
 """What a reader must know of what was judged by, where it is less than everything."""
-OF_TRUTH = (Outcome.CONFIRMED, Outcome.UNJUDGED)
+JUDGED = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
+CANNOT_BE = {
+    Truth.KNOWN: (Outcome.CONFIRMED, Outcome.UNJUDGED),
+    Truth.MATCHED: (Outcome.CONFIRMED,),
+    Truth.NONE: JUDGED,
+}
+"""Outcomes that no audit has that judges so."""
 
 
 def truth(judged_by: Truth) -> str:
@@ -63,7 +69,7 @@ def truth(judged_by: Truth) -> str:
 
 def outcomes(judged_by: Truth) -> tuple[Outcome, ...]:
     """Give the outcomes that an audit can have."""
-    return tuple(each for each in Outcome if judged_by is not Truth.KNOWN or each not in OF_TRUTH)
+    return tuple(each for each in Outcome if each not in CANNOT_BE[judged_by])
 
 
 def outcome(came: Outcome) -> str:

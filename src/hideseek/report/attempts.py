@@ -11,7 +11,7 @@ OPEN = (Outcome.FAILED, Outcome.WITHHELD, Outcome.NOT_TRIED, Outcome.UNJUDGED)
 
 
 @dataclass(frozen=True)
-class Tested:
+class Attempt:
     """An attack on a scheme by an attacker, and what came of it."""
 
     scheme: SchemeResult
@@ -39,14 +39,14 @@ class Tested:
         return self.outcome in OPEN
 
 
-def tested(result: Result) -> tuple[Tested, ...]:
+def attempts(result: Result) -> tuple[Attempt, ...]:
     """List what every attack came to, scheme by scheme.
 
     What a weaker attacker finds holds for the stronger ones too, and is listed once; an attack that leaks to one and
     breaks for another is listed for both.
     """
     return tuple(
-        Tested(scheme, attack, threat, outcome)
+        Attempt(scheme, attack, threat, outcome)
         for scheme in result.schemes
         for attack in scheme.attacks
         for threat, outcome in _levels(scheme, attack, result.threats)
