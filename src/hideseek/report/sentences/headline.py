@@ -62,7 +62,7 @@ def _without_truth(schemes: Sequence[SchemeResult]) -> str:
     if ran:
         return (
             f"What {counted(ran, 'attack')} found here cannot be judged without the truth, and none confirms an image"
-            " by itself; that says nothing of safety."
+            " by itself: the question is open."
         )
     return f"No attack ran to its end, so nothing is known of this release: {why_open(schemes)}."
 
