@@ -136,6 +136,19 @@ def test_a_challenge_and_a_release_are_read_as_they_are(tmp_path: Path, faces: S
     assert result.schemes[0].known
 
 
+def test_public_images_that_nobody_here_knows(tmp_path: Path, faces: Samples) -> None:
+    public = normalise(load("photos", size=SIZE, channels=1, labelled=False), "channel").take(slice(0, 40))
+    release, secret = InstaHide(k=4, k_private=2).hide(faces.take(slice(0, 12)), public, seeded(1), 2)
+    write_challenge(tmp_path / "challenge", release, secret, tmp_path / "secret")
+    result = audited(str(tmp_path / "challenge"), "--attacks", "sure,braverman", out=tmp_path / "a")
+    outcomes = {attack.attack: attack.outcome for attack in result.schemes[0].attacks}
+    assert outcomes["sure"] in (Outcome.CONFIRMED, Outcome.WITHHELD)
+    assert outcomes["braverman"] is Outcome.NOT_APPLICABLE  # those of trials are not told
+    assert result.public is None
+    assert result.schemes[0].attacks[0].contents.public == 0
+    assert not result.schemes[0].advice
+
+
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["audit", "--release", *arguments]) == 1
     said = capsys.readouterr().err

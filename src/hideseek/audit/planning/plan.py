@@ -87,7 +87,7 @@ def make_plan(question: Question) -> Plan:
         apply = [step for step in attacks if step.key.scheme == name]
         making = scheme.hiding_work(question.private, question.rounds) * unit
         hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + making, must=True))
-        if apply and question.truth is not Truth.NONE:  # else nothing shows what would help
+        if apply and question.truth is Truth.KNOWN:  # else a change could not be judged as what was shared is
             usual = sum(attack.full for attack in apply) / len(apply)
             count = changes(scheme, question)
             beside = count * (max(step.fixed for step in apply) + making)
