@@ -73,7 +73,7 @@ def _single(chosen: Mapping[str, MixingEncoder]) -> tuple[Any, Shared]:
     return (Several(), Shared()) if others or not isinstance(first, RecipeEncoder) else apart(first)
 
 
-def perform(asked: Audit[Any], load: Callable[[], Question]) -> Result | None:
+def perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
     """Load, plan, audit, and show what came out, unless only the plan is asked; say what is kept where that is stopped.
 
     A gate that does not pass is an error when all of that is done.
@@ -91,7 +91,6 @@ def perform(asked: Audit[Any], load: Callable[[], Question]) -> Result | None:
         raise KeyboardInterrupt(said) from None
     if result is not None:
         asked.gate.finish([result])
-    return result
 
 
 def _perform(asked: Audit[Any], load: Callable[[], Question]) -> Result | None:

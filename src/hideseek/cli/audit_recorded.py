@@ -24,7 +24,7 @@ from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
 from hideseek.federate.recordings import Recording, recordings
 from hideseek.files import own_folder
 from hideseek.records import EncodedRelease, Encoder, Samples
-from hideseek.records.result import NoAccuracy, NoAccuracyKind, Result
+from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.records.update_release import UpdateRelease
 from hideseek.report.result_files import read_result
 
@@ -90,24 +90,21 @@ def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     else:
         own_folder(asked.output.out, 0o700)
     part = replace(asked, budget=f"{max(1, round(asked.seconds() / len(found)))}s")
-    results = []
-    for recording in found:
-        out = asked.output.out / recording.name
-        if asked.output.resume and (out / "result.json").is_file():
-            results.append(read_result(out))
-        elif (result := _audit(part, recording, replace(asked.output, out=out), Gate())) is not None:
-            results.append(result)
-    if results:
-        asked.gate.finish(results)
+    places = [asked.output.out / recording.name for recording in found]
+    for recording, out in zip(found, places, strict=True):
+        if not (asked.output.resume and (out / "result.json").is_file()):
+            _audit(part, recording, replace(asked.output, out=out), Gate())
+    if asked.gate.asked:
+        asked.gate.finish([read_result(out) for out in places])
 
 
-def _audit(asked: AuditRecorded, recording: Recording, output: Output, gate: Gate) -> Result | None:
+def _audit(asked: AuditRecorded, recording: Recording, output: Output, gate: Gate) -> None:
     """Audit what one party sent."""
     from hideseek.cli.audit import perform
 
     attacking = UpdateAttacking(attacks=asked.attacks, budget=asked.budget or BUDGET).attacking()
     usual: Audit[Any] = Audit(Several(), Images(str(asked.recorded)), output, attacking, gate=gate)
-    return perform(usual, lambda: _question(asked, recording))
+    perform(usual, lambda: _question(asked, recording))
 
 
 def _question(asked: AuditRecorded, recording: Recording) -> Question:

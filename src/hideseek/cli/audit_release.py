@@ -117,10 +117,11 @@ def _question(asked: AuditRelease) -> Question:
     scheme: Any = ReceivedEncodings.of(given, private, known=known)
     stand_in = given.public or (public_images("patches:photos", given.encoded, size=None, features=None))
     shape, classes = given.encoded.shape, given.encoded.labels.shape[1]
-    address = without_folders(str(asked.release))
+    address = without_folders(str(asked.release.resolve()))
+    name = address if address[:1].isalnum() else "release"
     return Question(
         private,
-        {address: scheme},
+        {name: scheme},
         stand_in if scheme.mixes_public else None,
         own,
         rounds,

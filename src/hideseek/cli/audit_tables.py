@@ -37,6 +37,8 @@ def show_plan(plan: "Plan", question: "Question") -> None:
     attacks = [StepKey(StepKind.ATTACK, attack=attack) for attack in question.attacks]
     for key in (StepKey(StepKind.HIDE), *attacks, StepKey(StepKind.ADVICE)):
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
+        if key.kind is StepKind.ADVICE and not any(step.key in keys for step in plan.steps):
+            continue
         rows.append([sentences.step(key), *(_expected(plan, each) for each in keys)])
     table(
         [Column("step", whole=True), *(Column(name, right=True, fold=True) for name in question.schemes)], rows, "Plan"
