@@ -9,8 +9,8 @@ from hideseek.cli import main
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Several
 from hideseek.cli.audit_recorded import AuditRecorded
-from hideseek.cli.audit_release import AuditRelease
 from hideseek.cli.config import configured
+from hideseek.cli.release_options import AuditRelease
 from hideseek.cli.update_options import AuditUpdates
 from hideseek.errors import BadInput
 from hideseek.hide import InstaHide, Mixup

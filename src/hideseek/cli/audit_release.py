@@ -2,28 +2,25 @@
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Any
 
 import torch
 import tyro
-from tyro.conf import arg
 
 from hideseek.audit import Question
 from hideseek.audit.provenance import without_folders
 from hideseek.audit.received import ReceivedEncodings, applicable
 from hideseek.challenge.files import ENCRYPTION, read_challenge
-from hideseek.challenge.received import Layout, read_rows
+from hideseek.challenge.received import read_rows
 from hideseek.cli.arguments import parse
-from hideseek.cli.audit_options import UNDESCRIBED, Attacking, Audit, Images, Output, Several
+from hideseek.cli.audit_options import Attacking, Audit, Images, Several
 from hideseek.cli.audit_question import attacks_named, seconds
 from hideseek.cli.config import ConfigFile
-from hideseek.cli.gate import Gate
 from hideseek.cli.images import prepared, public_images
+from hideseek.cli.release_options import AuditRelease
 from hideseek.data import load
 from hideseek.data.non_members import non_members
-from hideseek.data.public import PublicKnown
 from hideseek.errors import BadInput
 from hideseek.hide.files.release_files import read_release, with_public
 from hideseek.hide.named import schemes
@@ -32,48 +29,6 @@ from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind, 
 
 DESCRIPTION = "release.json"
 OWN = "photos"  # what attackers have, and attacks are proved on, where nothing else is named
-
-
-@dataclass(frozen=True)
-class AuditRelease:
-    """Attack what somebody else shared, and write one page on what can be said of it.
-
-    Reads a folder that `hideseek hide` wrote, an InstaHide challenge (encryption.npy, label.npy), or rows in an .npy,
-    .npz or .safetensors file, as the authors of InstaHide and GradAttack have them. Without the private images nothing
-    is judged: the page has what attackers confirm by themselves, what they guess, and what is known of the scheme.
-    With them (--private), and no keys, guesses are matched to them, and judged.
-
-    Try:  hideseek audit --release hidden --out audit
-          hideseek audit --release challenge --images 100 --budget 1h --out audit
-          hideseek audit --release rows.npz --scheme instahide-inside:k=4 --private folder:xrays --out audit
-    """
-
-    release: Annotated[Path, arg(metavar="DIR|FILE")]
-    """What was shared."""
-    output: Annotated[Output, UNDESCRIBED]
-    labels: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Labels of rows in a file of their own: rows × classes, or classes by number."""
-    scheme: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
-    """How rows were made, where the release does not say: mixup:k=4, instahide-cross:k=6 …"""
-    images: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
-    """How many private images there are, where it does not say; by default as many as rows."""
-    layout: Annotated[Layout | None, arg(metavar="hwc|chw", help_behavior_hint="")] = None
-    """Whether channels are last or first, where that cannot be told."""
-    public: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
-    """The public images that were mixed in, where you have them."""
-    public_known: Annotated[PublicKnown, arg(metavar="WHAT")] = "images"
-    """Of patches, the attacker has the larger images, or the very patches."""
-    private: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
-    """The private images, to judge by."""
-    own: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
-    """Images that the attacker has; by default photographs. Like ones make him stronger."""
-    attacks: Annotated[str, arg(metavar="NAMES")] = "all"
-    """The attacks to run, with commas between, or all."""
-    budget: Annotated[str, arg(metavar="TIME")] = "10m"
-    """How long the audit may work, about: 90s, 10m, 2h."""
-    seed: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
-    """For studies: draw everything from this number."""
-    gate: Annotated[Gate, UNDESCRIBED] = field(default_factory=Gate)
 
 
 def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
@@ -160,15 +115,15 @@ def received(asked: AuditRelease) -> tuple[EncodedRelease, bool]:
         raise BadInput(
             f"{place} has neither {DESCRIPTION} nor {ENCRYPTION} in it: name a release, a challenge or a file."
         )
-    if scheme is None and place.exists():
+    if not place.exists():
+        raise BadInput(f"there is no file {place}: check the path.")
+    if scheme is None:
         raise BadInput(f"{place} does not say how its rows were made: name the scheme, as in --scheme mixup:k=4.")
-    assert scheme is not None or not place.exists()  # noqa: S101 (told above)
-    read = read_rows(place, asked.labels, asked.layout, 0 if scheme is None else scheme.images_per_row.private)
+    read = read_rows(place, asked.labels, asked.layout, scheme.images_per_row.private)
     count = len(read.images)
     if asked.images is not None and not 2 <= asked.images <= count:
         raise BadInput(f"{asked.images} private images cannot be in {count} rows: each has a row of its own at least.")
     rounds = 1 if asked.images is None else max(1, round(count / asked.images))
-    assert scheme is not None  # noqa: S101 (else there was nothing to read)
     return EncodedRelease(Samples(read.images, read.labels), scheme, None, rounds), False
 
 

@@ -26,8 +26,7 @@ class Gate:
     """A gate in CI."""
 
     fail_on: Annotated[FailOn | None, arg(metavar="broken|leaks", help_behavior_hint="")] = None
-    """End with 2 if this or worse is found. No attack may have failed, been withheld or not tried: that is 1, as
-    every error is, also of the command line. 0: all attacks ran, and found less."""
+    """End with 2 if this or worse is found, with 1 on any error, or if an attack failed, was withheld or not tried."""
     sarif: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write findings as SARIF 2.1.0, for code hosts."""
     junit: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
