@@ -16,10 +16,10 @@ from hideseek.data.public import PublicKnown
 class AuditRelease:
     """Attack what somebody else shared, and write one page on what can be said of it.
 
-    Reads a folder that `hideseek hide` wrote, an InstaHide challenge (encryption.npy, label.npy), or rows in a file
-    (.npy, .npz, .safetensors), as the authors of InstaHide and GradAttack have them. Without the private images
-    nothing is judged: the page has what attackers confirm by themselves, what they guess, and what is known of the
-    scheme. With them (--private), and no keys, guesses are matched to them, and judged.
+    Reads a folder that `hideseek hide` wrote, an InstaHide challenge (encryption.npy, label.npy), or rows in
+    an .npy, .npz or .safetensors file, as the authors of InstaHide and GradAttack have them. Without the private
+    images nothing is judged: the page has what attackers confirm by themselves, what they guess, and what is known of
+    the scheme. With them (--private), and no keys, guesses are matched to them, and judged.
 
     Try:  hideseek audit --release hidden --out audit
           hideseek audit --release challenge --images 100 --budget 1h --out audit
