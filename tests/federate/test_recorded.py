@@ -140,10 +140,13 @@ def test_every_party_that_recorded_is_audited_by_itself(tmp_path: Path, monkeypa
     assert main([*command, "--resume"]) == 0
     assert not audited
     monkeypatch.setattr("hideseek.cli.audit_recorded.read_result", lambda out: out.name)
-    judged: list[list[str]] = []
-    monkeypatch.setattr(
-        "hideseek.cli.gate.gate", lambda results, fail_on: judged.append(results) or GateState((), (), ())
-    )
+    judged: list[object] = []
+
+    def passing(results: object, fail_on: str) -> GateState:
+        judged.append(results)
+        return GateState((), (), ())
+
+    monkeypatch.setattr("hideseek.cli.gate.gate", passing)
     assert main([*command, "--resume", "--fail-on", "leaks"]) == 0
     assert judged == [["0", "1"]]  # one gate for all parties
     assert main([*command[:-1], str(tmp_path / "one"), "--parties", "1"]) == 0
