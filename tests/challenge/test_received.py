@@ -133,3 +133,7 @@ def test_other_files(tmp_path: Path) -> None:
     save_file({"inputs": torch.full((6, 3, 8, 8), torch.nan)}, tmp_path / "b.safetensors")
     with pytest.raises(BadInput, match="not finite"):
         read_rows(tmp_path / "b.safetensors")
+    for odd in (torch.zeros(6, 3, 8, 8, dtype=torch.bool), torch.zeros(6, 3, 8, 8, dtype=torch.complex64)):
+        save_file({"inputs": odd}, tmp_path / "b.safetensors")
+        with pytest.raises(BadInput, match="holds numbers of the type"):
+            read_rows(tmp_path / "b.safetensors")

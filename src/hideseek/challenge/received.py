@@ -27,6 +27,7 @@ LABELS = ("labels", "label", "mixed_y", "mix_targets", "mixed_targets", "targets
 WEIGHTS = ("lams", "lam")  # of the k images of every row, beside their labels: as the authors' training code has them
 PICKLED = (".pt", ".pth", ".t7", ".pkl", ".pickle", ".ckpt", ".bin")
 CHANNELS = (1, 3)
+TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.uint8, torch.int32, torch.int64)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,11 @@ def _safetensors(content: bytes, path: Path) -> Mapping[str, Floats]:
     except (SafetensorError, ValueError, KeyError, RuntimeError):
         raise BadInput(f"{path} is no whole safetensors file: write it again.") from None
     for name, tensor in tensors.items():
-        if tensor.is_complex() or not bool((tensor.abs() < LARGEST).all()):  # false for NaN too
+        if tensor.dtype not in TYPES:
+            raise BadInput(
+                f"{name} in {path} holds numbers of the type {tensor.dtype}: store floats, or bytes for images."
+            )
+        if not bool((tensor.double().abs() < LARGEST).all()):  # false for NaN too
             raise BadInput(f"{name} in {path} holds numbers that are not finite: repair it.")
     bytes_of = {name for name, tensor in tensors.items() if tensor.dtype == torch.uint8 and name in ROWS}
     return {name: (each.float() / 255 if name in bytes_of else each.float()).numpy() for name, each in tensors.items()}
