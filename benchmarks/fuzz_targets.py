@@ -19,7 +19,10 @@ from safetensors.torch import save_file
 
 from hideseek.audit import Question, audit
 from hideseek.audit.store import Part, PartKind, opened
+from hideseek.challenge.received import read_rows
 from hideseek.chance import seeded
+from hideseek.cli.audit_options import Audit, Several
+from hideseek.cli.config import configured
 from hideseek.data import load, normalise
 from hideseek.data.npz import load_npz
 from hideseek.hide import ENCODERS, Augmented
@@ -76,6 +79,27 @@ def targets(folder: Path) -> Iterator[tuple[str, Target]]:
     read: Read = lambda: load_npz(npz, None, True)  # noqa: E731
     yield "npz, bytes", Target((npz,), lambda draw: _put(npz, bytes_of(draw, content)), read)
     yield "npz, headers", Target((npz,), lambda draw: _put(npz, arrays_of(draw)), read)
+    yield from received(folder)
+
+
+def received(folder: Path) -> Iterator[tuple[str, Target]]:
+    """Give rows that others saved, and options in a file."""
+    npz, tensors, config = folder / "rows.npz", folder / "rows.safetensors", folder / "audit.toml"
+    np.savez(npz, inputs=np.zeros((4, 3, 8, 8), np.float32), labels=np.eye(4, dtype=np.float32))
+    content = npz.read_bytes()
+    yield "rows, bytes", Target((npz,), lambda draw: _put(npz, bytes_of(draw, content)), lambda: read_rows(npz))
+    yield "rows, headers", Target((npz,), lambda draw: _put(npz, arrays_of(draw)), lambda: read_rows(npz))
+    save_file({"inputs": torch.zeros(4, 3, 8, 8), "labels": torch.eye(4)}, tensors)
+    yield "rows, tensors", of_header(tensors, lambda: read_rows(tensors))
+    yield "rows, values", of_values(tensors, lambda: read_rows(tensors))
+    text = b'[audit]\nschemes = ["mixup", "instahide-inside"]\nrounds = 4\nlearn = false\nshift = 0.25\n'
+    config.write_bytes(text)
+    yield "audit.toml", Target((config,), lambda draw: _put(config, bytes_of(draw, text)), lambda: _options(config))
+
+
+def _options(config: Path) -> object:
+    arguments, file = configured(["--config", str(config)])
+    return None if file is None else file.options(arguments, Audit[Several])
 
 
 def states(folder: Path) -> Iterator[tuple[str, Target]]:

@@ -23,6 +23,7 @@ from hideseek.federate.recordings import joined_encodings, joined_updates, recor
 from hideseek.hide import InstaHide
 from hideseek.hide.files.release_files import release_digest
 from hideseek.hide.updates import ShareUpdates
+from hideseek.report.gate import GateState
 from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, run
 from local_parties import LocalParties, agreement, parties, server
@@ -138,6 +139,16 @@ def test_every_party_that_recorded_is_audited_by_itself(tmp_path: Path, monkeypa
     audited.clear()
     assert main([*command, "--resume"]) == 0
     assert not audited
+    monkeypatch.setattr("hideseek.cli.audit_recorded.read_result", lambda out: out.name)
+    judged: list[object] = []
+
+    def passing(results: object, fail_on: str) -> GateState:
+        judged.append(results)
+        return GateState((), (), ())
+
+    monkeypatch.setattr("hideseek.cli.gate.gate", passing)
+    assert main([*command, "--resume", "--fail-on", "leaks"]) == 0
+    assert judged == [["0", "1"]]  # one gate for all parties
     assert main([*command[:-1], str(tmp_path / "one"), "--parties", "1"]) == 0
     assert [(path, question.budget) for path, question in audited.items()] == [(tmp_path / "one", 240)]
 
@@ -190,7 +201,7 @@ def test_what_cannot_be_audited_is_said_before_anything_is_run(
     for number in ("0", "-1"):
         assert main([*asked, "--parties", number]) == 1
         assert f"--parties must be 1 or more, not {number}" in capsys.readouterr().err
-    for option in (["--budget", "10m"], ["--keep"], ["--show-private"]):
+    for option in (["--budget", "10m"], ["--keep"], ["--show-private"], ["--fail-on", "leaks"], ["--sarif", "a"]):
         assert main([*asked, *option]) == 1
         assert f"leave {option[0]} out" in capsys.readouterr().err
     assert main([*asked, "--dry-run"]) == 0

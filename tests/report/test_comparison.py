@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hideseek.records.result import Outcome, Result
+from hideseek.records.result import Outcome, Result, Truth
 from hideseek.report import sentences
 from hideseek.report.comparison import Compared, MismatchKind, differences, mismatches
 from report.results import sample
@@ -91,8 +91,10 @@ def test_every_circumstance_is_compared_and_said(result: Result) -> None:
         trained_on=None,
         schemes=schemes,
         provenance=origin,
+        truth=Truth.MATCHED,
     )
     reasons = mismatches(result, other)
     assert [each.kind for each in reasons] == list(MismatchKind)
     assert sentences.mismatch(reasons[1]) == "Their rounds differ: 1 and 20 and 2 and 21."
     assert sentences.mismatch(reasons[2]) == "Their training images differ: 128 of the private images and none."
+    assert sentences.mismatch(reasons[3]) == "Their truths to judge by differ: known and matched."

@@ -13,7 +13,7 @@ from hideseek.data.digests import image_digests
 from hideseek.data.public import PublicKnown, known_public
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
-from hideseek.records.result import DatasetSummary, ModelState, NoAccuracy, NoAccuracyKind
+from hideseek.records.result import DatasetSummary, ModelState, NoAccuracy, NoAccuracyKind, Truth
 from hideseek.records.secret import Secret
 from hideseek.records.update_encoder import UpdateEncoder
 from hideseek.seek import ATTACKS
@@ -64,6 +64,10 @@ class Question:
     """Images like the private ones that are not hidden: half of an attacker's gallery; None: mirrored private ones."""
     public_known: PublicKnown = "images"
     """What the attacker has of public patches: the larger images that they were cut from, or the very patches."""
+    truth: Truth = Truth.KNOWN
+    """What is judged by; without the truth, `private` are stand-ins, for plan and proofs alone."""
+    described: DatasetSummary | None = None
+    """Without the truth: what is known of the private images."""
     states: Mapping[str, ModelState] = field(default_factory=dict)
     """Of schemes that are audited in several states of their model, by their names: which state that is."""
 
@@ -82,6 +86,11 @@ class Question:
                 raise BadInput("the private images hold values that are not finite numbers: repair or remove them.")
         if not 0 < self.budget < float("inf"):
             raise BadInput(f"the budget must be some seconds, not {self.budget}.")
+
+    @property
+    def public_stands_in(self) -> bool:
+        """Tell whether the public images are those of trials alone: what was really mixed in, nobody here knows."""
+        return self.truth is not Truth.KNOWN and not self.addresses.get("public")
 
     @property
     def release_size(self) -> int:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hideseek.audit.findings import unjudged
 from hideseek.audit.findings.verdicts import verdicts, worst_first
 from hideseek.audit.planning.clock import Clock, ProcessClock
 from hideseek.audit.planning.plan import Plan, make_plan
@@ -13,7 +14,7 @@ from hideseek.audit.provenance import provenance
 from hideseek.audit.question import Question, summary
 from hideseek.audit.steps import StepRunner
 from hideseek.audit.store import check_folder, opened
-from hideseek.audit.threats import THREATS, threats_to
+from hideseek.audit.threats import OUTSIDER, THREATS, threats_to
 from hideseek.data.digests import images_digest, labels_digest
 from hideseek.errors import BadInput
 from hideseek.files import need_space
@@ -116,8 +117,8 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
     runner.store.remove_pictures(shown)
     result = Result(
         format=FORMAT,
-        private=summary(private, addresses.get("private", "")),
-        public=beside(question.public, "public"),
+        private=question.described or summary(private, addresses.get("private", "")),
+        public=beside(None if question.public_stands_in else question.public, "public"),
         own=beside(question.own, "own"),
         others=beside(question.others, "others"),
         trained_on=summary(learning.train, learning.address) if learning else None,
@@ -128,6 +129,7 @@ def _result(runner: StepRunner, asked: Mapping[str, Any], command: str) -> Resul
         schemes=tuple(map(accurate, attacked.values())),
         plan=runner.stages(),
         flags=(),
+        truth=question.truth,
         provenance=provenance(
             runner.time_spent().started,
             command,
@@ -161,18 +163,22 @@ def _attacked(runner: StepRunner, name: str, scheme: Encoder) -> SchemeResult:
     question = runner.question
     release, secret = runner.hidden(name)
     used = release.encoder
-    facts = used.effective(release, secret, runner.chance(f"effective {name}"))
+    facts = used.effective(release, secret, runner.chance(f"effective {name}")) if secret.traced else ()
     results = tuple(runner.result(name, attack) for attack in question.attacks)
+    if secret.judged:
+        said = verdicts(results, threats_to(type(release)))
+    else:
+        said = (unjudged.verdict(results, OUTSIDER.name),)
     return SchemeResult(
         name=name,
         summary=scheme.summary(),
-        mechanism=scheme.mechanism,
+        mechanism=scheme.mechanism if secret.traced else used.mechanism,
         parameters={key: value for key, value in to_json(used).items() if key != "mechanism"},
         rounds=question.rounds,
         items=secret.items,
         accuracy=None,
         lost=None,
-        verdicts=verdicts(results, threats_to(type(release))),
+        verdicts=said,
         attacks=worst_first(results),
         known=scheme.known(
             question.rounds,

@@ -19,12 +19,21 @@ Floats = NDArray[np.float32]
 
 def read_array(path: Path) -> Floats:
     """Read an array of finite numbers as float32; what is no such array is one sentence."""
+    return array_in(content_of(path), path)
+
+
+def content_of(path: Path) -> bytes:
+    """Read a file whole."""
     try:
-        content = read_bytes(path)
+        return read_bytes(path)
     except FileNotFoundError:
         raise BadInput(f"there is no file {path}: check the path.") from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): change its permissions.") from None
+
+
+def array_in(content: bytes, path: Path | str, *, counts: bool = False) -> Floats:
+    """Read an array from the bytes of an .npy file; whole numbers are read as they are where they may be `counts`."""
     head = io.BytesIO(content[:HEAD])
     try:
         version = np.lib.format.read_magic(head)
@@ -34,7 +43,8 @@ def read_array(path: Path) -> Floats:
         raise BadInput(f"{path} is not an array that numpy.save wrote: write it again.") from None
     if dtype.hasobject:
         raise BadInput(f"{path} holds Python objects, which could run anything: store plain numbers.")
-    if dtype.kind not in "fu" or dtype.itemsize > 8 or (dtype.kind == "u" and dtype.itemsize > 1):
+    whole = counts and dtype.kind in "iub" and dtype.itemsize <= 8
+    if not whole and (dtype.kind not in "fu" or dtype.itemsize > 8 or (dtype.kind == "u" and dtype.itemsize > 1)):
         raise BadInput(f"{path} holds numbers of the type {dtype}: store floats, or bytes for images.")
     if len(shape) > SIDES or any(side < 0 for side in shape):
         raise BadInput(f"{path} has a shape that cannot be: write it again.")
@@ -42,7 +52,7 @@ def read_array(path: Path) -> Floats:
         raise BadInput(f"{path} does not hold as many numbers as its header says: write it again.")
     flat = np.frombuffer(content, dtype, offset=head.tell())
     values = flat.reshape(shape, order="F" if fortran else "C")
-    if dtype.kind == "u":
+    if dtype.kind == "u" and not counts:
         return values.astype(np.float32) / np.float32(255)
     if values.size and not (np.abs(values).max() < LARGEST):  # false for NaN too
         raise BadInput(f"{path} holds numbers that are not finite: repair it.")

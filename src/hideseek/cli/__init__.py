@@ -33,6 +33,8 @@ COMMANDS = {
     "demo": "audit four schemes on the embedded faces, in a few minutes",
 }
 DEBUG = "--debug"  # an option of every verb, for reports of errors
+CONFIG = "--config"
+GATES = ("--fail-on", CONFIG)  # options by which an audit may be a gate: the second may name the first
 
 
 def _overview() -> str:
@@ -87,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: nobody reads a traceback)
         if debug:
             terminal.complain(*"".join(traceback.format_exception(error)).rstrip().split("\n"))
-        said = explained(error)
+        said = explained(error, gated=any(each.startswith(GATES) for each in rest))
         terminal.complain(f"hideseek: {said.sentence}")
         return _flushed(said.code)
     return _flushed(0)
@@ -112,6 +114,10 @@ def _run(verb: str, rest: Sequence[str]) -> None:
         raise BadArguments(str(no_such("verb", verb, COMMANDS)))
     else:
         check_memory()
+        if verb != "audit" and any(each.partition("=")[0] == CONFIG for each in rest):
+            raise BadArguments(
+                f"{CONFIG} is an option of `hideseek audit` alone: give the options of {verb} themselves."
+            )
         importlib.import_module(f"hideseek.cli.{verb}").run(rest)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import tyro
 
+from hideseek.cli.config import ConfigFile
 from hideseek.cli.mistakes import BadArguments
 from hideseek.escapes import escaped
 
@@ -24,9 +25,11 @@ NUMBERS = (
 )
 
 
-def parse(kind: type[T], prog: str, arguments: Sequence[str], **how: Any) -> T:
-    """Read options; a request for help prints it and ends the program."""
+def parse(kind: type[T], prog: str, arguments: Sequence[str], file: ConfigFile | None = None, **how: Any) -> T:
+    """Read options, and those of a file that are not typed; a request for help prints it and ends the program."""
     prog = escaped(prog)
+    if file is not None:
+        arguments = [*file.options(arguments, kind), *arguments]
     try:
         with redirect_stderr(io.StringIO()):
             read: T = tyro.cli(kind, prog=prog, args=arguments, **how)

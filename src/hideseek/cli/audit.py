@@ -16,33 +16,43 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Images, Output, Several
 from hideseek.cli.audit_question import attacks_on, question_of
 from hideseek.cli.audit_tables import show_plan, show_result
+from hideseek.cli.config import configured
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.errors import BadInput
 from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.named import schemes
 from hideseek.records import EncodedRelease, MixingEncoder
+from hideseek.records.result import Result
 
 
 def run(arguments: Sequence[str]) -> None:
     """Parse the arguments and audit; parameters of a single scheme are options too."""
-    names, *rest = [*arguments] or ["--help"]
+    arguments, file = configured(arguments)
+    names, *rest = arguments or ["--help"]
     if names in ("-h", "--help"):
         say(*_overview().split("\n"))
         return
     if names.partition("=")[0] == "--recorded":
         from hideseek.cli import audit_recorded
 
-        audit_recorded.run(arguments)
+        audit_recorded.run(arguments, file)
+        return
+    if names.partition("=")[0] == "--release":
+        from hideseek.cli import audit_release
+
+        audit_release.run(arguments, file)
         return
     if names == "updates":
         from hideseek.cli import audit_updates
 
-        audit_updates.run(rest)
+        audit_updates.run(rest, file)
         return
     if names == "model":
         from hideseek.cli import audit_model
 
+        if file is not None:
+            raise BadInput("hideseek audit model takes no --config: type its options.")
         audit_model.run(rest)
         return
     chosen = schemes(names)
@@ -54,6 +64,7 @@ def run(arguments: Sequence[str]) -> None:
         kind,
         f"hideseek audit {names}",
         rest,
+        file,
         description=f"{summary} `hideseek audit --help` says how that is done.\n\nTry:{examples}",
         default=Audit(scheme, Images(tyro.MISSING), Output(tyro.MISSING), shared=shared),
         config=(tyro.conf.OmitArgPrefixes,),
@@ -70,9 +81,12 @@ def _single(chosen: Mapping[str, MixingEncoder]) -> tuple[Any, Shared]:
 
 
 def perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
-    """Load, plan, audit, and show what came out; say what is kept where that is stopped."""
+    """Load, plan, audit, and show what came out, unless only the plan is asked; say what is kept where that is stopped.
+
+    A gate that does not pass is an error when all of that is done.
+    """
     try:
-        _perform(asked, load)
+        result = _perform(asked, load)
     except KeyboardInterrupt as stopped:
         output = asked.output
         if str(stopped):
@@ -82,18 +96,23 @@ def perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
         else:
             said = "stopped before anything was written."
         raise KeyboardInterrupt(said) from None
+    if result is not None:
+        asked.gate.finish([result])
 
 
-def _perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
+def _perform(asked: Audit[Any], load: Callable[[], Question]) -> Result | None:
     output = asked.output
-    if not output.dry_run:
+    asked.gate.check()
+    if output.dry_run:
+        asked.gate.refuse("--dry-run judges nothing")
+    else:
         with _hint(output):
             check_folder(output.out, resume=output.resume)
     question = load()
     plan = make_plan(question)
     show_plan(plan, question)
     if output.dry_run:
-        return
+        return None
     with _hint(output):
         result = audit(
             question,
@@ -107,6 +126,7 @@ def _perform(asked: Audit[Any], load: Callable[[], Question]) -> None:
             tell=say,
         )
     show_result(result, output.out)
+    return result
 
 
 @contextmanager
@@ -126,7 +146,9 @@ def _overview() -> str:
         "usage: hideseek audit SCHEME[,SCHEME…] --data ADDRESS --out DIR [--rounds T] [--budget 10m] [--help] …\n"
         "       hideseek audit updates --model NAME|FILE --data ADDRESS --out DIR [--defence CHAIN[,CHAIN…]] …\n"
         "       hideseek audit model MODEL --data ADDRESS --others ADDRESS …\n"
-        "       hideseek audit --recorded DIR --out DIR …\n\n"
+        "       hideseek audit --recorded DIR --out DIR …\n"
+        "       hideseek audit --release DIR|FILE --out DIR [--private ADDRESS] …\n"
+        "       hideseek audit --config FILE [SCHEMES|updates] …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"
         f"Attacks: {', '.join(attacks_on(EncodedRelease))}.\n\n"

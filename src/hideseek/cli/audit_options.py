@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tyro.conf import FlagCreatePairsOff, arg
 
+from hideseek.cli.gate import Gate
 from hideseek.cli.shared import Shared
 from hideseek.data.public import PublicKnown
 from hideseek.hide import Geometry
@@ -119,3 +120,4 @@ class Audit(Generic[S]):
     accuracies: Annotated[Accuracies, arg(name="accuracy", help="")] = field(default_factory=Accuracies)
     geometry: Annotated[Geometry, UNDESCRIBED] = field(default_factory=Geometry)
     shared: Annotated[Shared, UNDESCRIBED] = field(default_factory=Shared)
+    gate: Annotated[Gate, UNDESCRIBED] = field(default_factory=Gate)

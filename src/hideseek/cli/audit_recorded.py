@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,8 @@ from hideseek.audit import Question
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import UNDESCRIBED, Audit, Images, Output, Several
 from hideseek.cli.audit_question import attacks_named, seconds
+from hideseek.cli.config import ConfigFile
+from hideseek.cli.gate import Gate
 from hideseek.cli.images import public_images
 from hideseek.cli.terminal import say
 from hideseek.cli.update_options import UpdateAttacking
@@ -24,6 +26,7 @@ from hideseek.files import own_folder
 from hideseek.records import EncodedRelease, Encoder, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
 from hideseek.records.update_release import UpdateRelease
+from hideseek.report.result_files import read_result
 
 BUDGET = "10m"
 
@@ -51,18 +54,20 @@ class AuditRecorded:
     """The attacks to run, with commas between, or all."""
     budget: Annotated[str | None, arg(metavar="TIME", help_behavior_hint=f"(default: {BUDGET})")] = None
     """How long the audit may work, about: 90s, 10m, 2h."""
+    gate: Annotated[Gate, UNDESCRIBED] = field(default_factory=Gate)
 
     def seconds(self) -> float:
         """Give the budget in seconds."""
         return seconds(self.budget or BUDGET)
 
 
-def run(arguments: Sequence[str]) -> None:
+def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     """Parse the arguments and audit."""
     asked = parse(
         AuditRecorded,
         "hideseek audit",
         arguments,
+        file,
         description=inspect.cleandoc(AuditRecorded.__doc__ or ""),
         config=(tyro.conf.OmitArgPrefixes,),
     )
@@ -75,25 +80,30 @@ def run(arguments: Sequence[str]) -> None:
         _unjudged(asked, found)
         return
     if len(found) == 1:
-        _audit(asked, found[0], asked.output)
+        _audit(asked, found[0], asked.output, asked.gate)
         return
+    asked.gate.check()
     names = ", ".join(each.name for each in found[:4]) + (", …" if len(found) > 4 else "")
     say(f"{len(found)} parties recorded ({names}); each has images of its own, and is audited by itself.")
-    if not asked.output.dry_run:
+    if asked.output.dry_run:
+        asked.gate.refuse("--dry-run judges nothing")
+    else:
         own_folder(asked.output.out, 0o700)
     part = replace(asked, budget=f"{max(1, round(asked.seconds() / len(found)))}s")
-    for recording in found:
-        out = asked.output.out / recording.name
+    places = [asked.output.out / recording.name for recording in found]
+    for recording, out in zip(found, places, strict=True):
         if not (asked.output.resume and (out / "result.json").is_file()):
-            _audit(part, recording, replace(asked.output, out=out))
+            _audit(part, recording, replace(asked.output, out=out), Gate())
+    if asked.gate.asked:
+        asked.gate.finish([read_result(out) for out in places])
 
 
-def _audit(asked: AuditRecorded, recording: Recording, output: Output) -> None:
+def _audit(asked: AuditRecorded, recording: Recording, output: Output, gate: Gate) -> None:
     """Audit what one party sent."""
     from hideseek.cli.audit import perform
 
     attacking = UpdateAttacking(attacks=asked.attacks, budget=asked.budget or BUDGET).attacking()
-    usual: Audit[Any] = Audit(Several(), Images(str(asked.recorded)), output, attacking)
+    usual: Audit[Any] = Audit(Several(), Images(str(asked.recorded)), output, attacking, gate=gate)
     perform(usual, lambda: _question(asked, recording))
 
 
@@ -135,6 +145,7 @@ def _unjudged(asked: AuditRecorded, found: Sequence[Recording]) -> None:
     refused = {"--budget": asked.budget is not None, "--keep": output.keep, "--show-private": output.show_private}
     if given := [name for name, is_given in refused.items() if is_given]:
         raise BadInput(f"{asked.recorded} has no ground truth, and what is found is not judged: leave {given[0]} out.")
+    asked.gate.refuse(f"{asked.recorded} has no ground truth, and what is found is not judged")
     kind = UpdateRelease if found[0].of_updates else EncodedRelease
     attacks = attacks_named(asked.attacks, kind)
     if output.dry_run:

@@ -22,7 +22,12 @@ from hideseek.report.ranking import FOUND, worst_attack
 if TYPE_CHECKING:
     from hideseek.audit import Plan, Question
 
-STYLES = {Outcome.BROKEN: "bold red", Outcome.LEAKS: "yellow", Outcome.RESISTED: "default"}
+STYLES = {
+    Outcome.BROKEN: "bold red",
+    Outcome.CONFIRMED: "bold red",
+    Outcome.LEAKS: "yellow",
+    Outcome.RESISTED: "default",
+}
 """Colours of what is known; what is not, or does not apply, is dim."""
 
 
@@ -32,6 +37,8 @@ def show_plan(plan: "Plan", question: "Question") -> None:
     attacks = [StepKey(StepKind.ATTACK, attack=attack) for attack in question.attacks]
     for key in (StepKey(StepKind.HIDE), *attacks, StepKey(StepKind.ADVICE)):
         keys = [StepKey(key.kind, name, key.attack) for name in question.schemes]
+        if key.kind is StepKind.ADVICE and not any(step.key in keys for step in plan.steps):
+            continue
         rows.append([sentences.step(key), *(_expected(plan, each) for each in keys)])
     table(
         [Column("step", whole=True), *(Column(name, right=True, fold=True) for name in question.schemes)], rows, "Plan"
@@ -96,7 +103,8 @@ def _show_epochs(result: Result) -> None:
 
 def _sentences(result: Result) -> list[str]:
     """Say what the table does not: who attacks, the verdict, the worst, what would help, and what to distrust."""
-    said = [sentences.attackers_by_name(result.threats), sentences.headline(result), *sentences.alarms(result.schemes)]
+    said = [sentences.attackers_by_name(result.threats), sentences.truth(result.truth), sentences.headline(result)]
+    said = [each for each in said if each] + sentences.alarms(result.schemes)
     for scheme in result.schemes:
         said += _worst(scheme, result)
         said += [each for each in (sentences.most_exposed_images(scheme),) if each]

@@ -15,6 +15,7 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Audit, Output, Several
 from hideseek.cli.audit_question import attacks_on, question_of
 from hideseek.cli.audit_states import epochs_of, over_epochs
+from hideseek.cli.config import ConfigFile
 from hideseek.cli.shared_models import Model, models_of
 from hideseek.cli.update_options import AuditUpdates, Client, UpdateImages
 from hideseek.data.digests import images_digest
@@ -36,7 +37,7 @@ UNLABELLED = {
 }
 
 
-def run(arguments: Sequence[str]) -> None:
+def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     """Parse the arguments and audit."""
     from hideseek.cli.audit import perform
 
@@ -44,6 +45,7 @@ def run(arguments: Sequence[str]) -> None:
         AuditUpdates,
         f"hideseek audit {NAME}",
         arguments,
+        file,
         description=_about(),
         default=AuditUpdates(Client(), UpdateImages(tyro.MISSING), Output(tyro.MISSING)),
         config=(tyro.conf.OmitArgPrefixes,),
@@ -61,6 +63,7 @@ def run(arguments: Sequence[str]) -> None:
         asked.output,
         asked.attacking.attacking(),
         asked.accuracies,
+        gate=asked.gate,
     )
     perform(usual, lambda: _question(usual, schemes, epochs, asked.client.train))
 

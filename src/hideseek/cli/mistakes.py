@@ -9,7 +9,7 @@ from hideseek.errors import BadInput
 CODES = {
     0: "done",
     1: "not done: what was named, the machine or the files do not allow it",
-    2: "not understood: the command line is wrong",
+    2: "not understood: the command line is wrong; under --fail-on: a finding (a wrong command line is 1 then)",
     3: "an error in hideseek itself, to be reported",
     4: "of federate check: a promise that does not hold; of ledger verify: a ledger that was changed",
     130: "stopped",
@@ -33,6 +33,10 @@ class BadArguments(BadInput):
     """A command line that cannot be understood."""
 
 
+class Finding(Exception):  # noqa: N818 (no error: what the gate of an audit is there for)
+    """A gate that does not pass: something was found that it forbids."""
+
+
 class Explained(NamedTuple):
     """What is said to the person at the keyboard, and the code to end with."""
 
@@ -40,10 +44,15 @@ class Explained(NamedTuple):
     code: int
 
 
-def explained(error: BaseException) -> Explained:
-    """Say in one sentence what went wrong; what nobody foresaw is an error of ours."""
-    if isinstance(error, BadArguments):
+def explained(error: BaseException, *, gated: bool = False) -> Explained:
+    """Say in one sentence what went wrong; what nobody foresaw is an error of ours.
+
+    Under a gate, 2 means a finding and nothing else: a command line that cannot be understood ends with 1.
+    """
+    if isinstance(error, Finding):
         return Explained(str(error), 2)
+    if isinstance(error, BadArguments):
+        return Explained(str(error), 1 if gated else 2)
     if isinstance(error, BadInput):
         return Explained(str(error), 1)
     if isinstance(error, KeyboardInterrupt):

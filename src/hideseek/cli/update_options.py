@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from hideseek.cli.audit_options import UNDESCRIBED, Accuracies, Attacking, Images, Output
+from hideseek.cli.gate import Gate
 from hideseek.records.update_encoder import Mode, Sent
 
 
@@ -109,3 +110,4 @@ class AuditUpdates:
     output: Annotated[Output, UNDESCRIBED]
     attacking: Annotated[UpdateAttacking, arg(name="attack", help="")] = field(default_factory=UpdateAttacking)
     accuracies: Annotated[Accuracies, arg(name="accuracy", help="")] = field(default_factory=Accuracies)
+    gate: Annotated[Gate, UNDESCRIBED] = field(default_factory=Gate)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from hideseek.records.evidence import Evidence
 from hideseek.records.gallery import by_content, identities, joined, mirrored
 from hideseek.records.release import Release
 from hideseek.records.samples import Samples
@@ -47,6 +48,20 @@ class Secret(ABC):
     def masked(self) -> bool:
         """Tell whether signs are hidden, so that only absolute values can be compared."""
         return False
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether there is anything to judge attacks by."""
+        return True
+
+    def judgeable(self, evidence: Evidence) -> Evidence:
+        """Give what can be judged of what an attack claims."""
+        return evidence
+
+    @property
+    def traced(self) -> bool:
+        """Tell whether it is known which private images are in which item."""
+        return True
 
     @property
     def flips(self) -> bool:

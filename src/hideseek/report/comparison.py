@@ -47,6 +47,7 @@ class MismatchKind(StrEnum):
     IMAGES = "images"
     ROUNDS = "rounds"
     TRAINED_ON = "trained on"
+    TRUTH = "truth"
     BUDGET = "budget"
     VERSION = "version"
 
@@ -77,6 +78,7 @@ def _circumstances(result: Result) -> Iterator[tuple[MismatchKind, Value, object
     yield MismatchKind.IMAGES, result.private, _set(result.private)
     yield MismatchKind.ROUNDS, rounds, rounds
     yield MismatchKind.TRAINED_ON, result.trained_on, _set(result.trained_on)
+    yield MismatchKind.TRUTH, result.truth.value, result.truth
     yield MismatchKind.BUDGET, origin.budget, origin.budget
     yield MismatchKind.VERSION, version, version
 

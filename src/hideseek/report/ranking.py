@@ -63,7 +63,7 @@ def worst_harm(scheme: SchemeResult) -> Harm:
 
 def is_judged(scheme: SchemeResult) -> bool:
     """Tell whether any attack ran to its end and is believed."""
-    return any(each.outcome in (*FOUND, Outcome.RESISTED) for each in scheme.attacks)
+    return any(each.outcome in (*FOUND, Outcome.CONFIRMED, Outcome.RESISTED) for each in scheme.attacks)
 
 
 def standing(scheme: SchemeResult, threats: Sequence[Threat]) -> tuple[Outcome, Threat | None]:

@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from hideseek.records.result import NoAccuracy, NoAccuracyKind, Outcome, Result
+from hideseek.records.result import NoAccuracy, NoAccuracyKind, Result, Truth
+from hideseek.report import sentences
 from hideseek.report.page.page import write_page
 from report.pieces import MISSING, NASTY
 from report.results import sample
@@ -167,7 +168,7 @@ def test_who_breaks_it_and_what_would_have_been_shown_is_said(text: str) -> None
 
 def test_the_word_is_never_used(text: str) -> None:
     assert not re.search(r"\bsafe", _Tags(text).text)
-    for outcome in Outcome:
+    for outcome in sentences.outcomes(Truth.KNOWN):
         assert f'class="badge {outcome.replace(" ", "-")}"' in text
 
 

@@ -12,6 +12,7 @@ from hideseek.audit.threats import threats_to
 from hideseek.records import Bound, Change, ChangeKind, Contents, EncodedRelease, Reason, Refusal
 from hideseek.records.result import (
     Advice,
+    Claimed,
     Failure,
     FailureKind,
     Flag,
@@ -125,6 +126,14 @@ def test_what_became_of_an_attack() -> None:
     said = {
         Outcome.BROKEN: (attacked("a", outcome=Outcome.BROKEN, figures=(figure(),)), "SSIM 0.84 against"),
         Outcome.LEAKS: (attacked("a", outcome=Outcome.LEAKS, figures=(figure(),)), "SSIM 0.84 against"),
+        Outcome.CONFIRMED: (
+            attacked("a", outcome=Outcome.CONFIRMED, claimed=(Claimed("reconstruction", 1200, 3),)),
+            "It gives 1,200 images that it guesses (3 confirmed by itself)",
+        ),
+        Outcome.UNJUDGED: (
+            attacked("a", outcome=Outcome.UNJUDGED, claimed=(Claimed("links", 45, None),)),
+            "It gives 45 pairs of rows, by how likely they share an image (none that it can confirm)",
+        ),
         Outcome.RESISTED: (attacked("a"), "Not shown to beat mean image"),
         Outcome.NOT_TRIED: (
             attacked("a", outcome=Outcome.NOT_TRIED, failure=Failure(FailureKind.NO_TIME, seconds=90.0)),
@@ -143,7 +152,7 @@ def test_what_became_of_an_attack() -> None:
     for outcome in Outcome:
         result, begins = said[outcome]
         assert sentences.attack(result, 160).startswith(begins)
-        bare = replace(result, figures=(), proofs=(), failure=None, refusal=None)
+        bare = replace(result, claimed=(), figures=(), proofs=(), failure=None, refusal=None)
         assert sentences.attack(bare, 160).endswith(".")
 
 
@@ -153,10 +162,9 @@ def test_proofs(kind: str, passed: bool) -> None:
     case = WeakCase("Mixup", 48, 10)
     proved = Proof(kind, passed, case, (figure(),))  # type: ignore[arg-type]
     begins = {
-        ("weak case", True): "It succeeds on a weak case (Mixup of 48 private images, 10 rounds). SSIM",
+        ("weak case", True): "It succeeds on a weak case (Mixup of 48 images, 10 rounds). SSIM",
         ("weak case", False): (
-            "It does not succeed on a weak case (Mixup of 48 private images, 10 rounds): it may need more rounds or"
-            " time. SSIM"
+            "It does not succeed on a weak case (Mixup of 48 images, 10 rounds): it may need more rounds or time. SSIM"
         ),
         ("noise", True): "On noise it is at chance. SSIM",
         ("noise", False): "It claims to find something in pure noise, so its figures mean nothing. SSIM",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hideseek.audit.findings import unjudged
 from hideseek.audit.findings.exhibits import exhibits
 from hideseek.audit.findings.figures import conclusive, figures, harm, outcome_of
 from hideseek.audit.planning.clock import Clock, OutOfTime
@@ -69,11 +70,15 @@ def run_and_judge(
     left_out: Sequence[str] = (),
 ) -> tuple[Evidence, tuple[Figure, ...]]:
     """Run an attack within some seconds of work, and score what it claims; `tests` is how many may err together."""
+    evidence = secret.judgeable(_run(attack, release, chance, clock, allowed))
+    return evidence, figures(judge(evidence, secret, chance, metrics, left_out), tests, look)
+
+
+def _run(attack: Attack[Any], release: Release, chance: Randomness, clock: Clock, allowed: float) -> Evidence:
     started = clock.now()
     with clock.limit(allowed):
         evidence = run(attack, release, chance)
-    evidence = dataclasses.replace(evidence, seconds=clock.now() - started)
-    return evidence, figures(judge(evidence, secret, chance, metrics, left_out), tests, look)
+    return dataclasses.replace(evidence, seconds=clock.now() - started)
 
 
 def run_attack(
@@ -99,6 +104,9 @@ def run_attack(
     limits: dict[str, Any] = {"allowed": planned.allowed, "tests": planned.tests, "look": planned.look}
     limits["left_out"] = planned.left_out
     try:
+        if not secret.judged:
+            evidence = _run(planned.attack, given, chance, clock, planned.allowed)
+            return _unjudged(planned, given, evidence, proofs, pictures, name)
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
         drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
         exposed = most_exposed(evidence, secret) if outcome_of(found) in FOUND and conclusive(found) else ()
@@ -111,7 +119,9 @@ def run_attack(
         outcome = Outcome.NOT_TRIED if isinstance(error, OutOfTime) else Outcome.FAILED
         return planned.result(given, outcome, proofs=proofs, failure=failure_of(error, planned.allowed))
     outcome, failure = outcome_of(found), None
-    if not conclusive(found):
+    if not found and not secret.traced:
+        outcome = Outcome.UNJUDGED
+    elif not conclusive(found):
         outcome = Outcome.FAILED
         failure = Failure(FailureKind.TOO_FEW_IMAGES if found else FailureKind.NOTHING_JUDGED)
     return planned.result(
@@ -127,6 +137,28 @@ def run_attack(
         proofs=proofs,
         remarks=_plain(evidence.remarks),
         exposed=exposed,
+    )
+
+
+def _unjudged(
+    planned: PlannedAttack,
+    given: Release,
+    evidence: Evidence,
+    proofs: tuple[Proof, ...],
+    pictures: Path | None,
+    name: str,
+) -> AttackResult:
+    """Say what an attack claims, and what it is sure of by itself, where there is no truth."""
+    claims = unjudged.claimed(evidence)
+    return planned.result(
+        given,
+        unjudged.outcome_of(claims),
+        claimed=claims,
+        seconds=evidence.seconds,
+        memory=evidence.memory,
+        exhibits=() if pictures is None else unjudged.guesses(evidence, given, pictures, name),
+        proofs=proofs,
+        remarks=_plain(evidence.remarks),
     )
 
 

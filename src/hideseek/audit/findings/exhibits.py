@@ -26,7 +26,7 @@ def exhibits(evidence: Evidence, release: Release, secret: Secret, folder: Path,
             each.value,
             each.unit,
             tuple(
-                Panel(label, _written(picture, folder, f"{name}-{place}-{column}.png"), private)
+                Panel(label, written(picture, folder, f"{name}-{place}-{column}.png"), private)
                 for column, (label, picture, private) in enumerate(each.panels)
             ),
         )
@@ -34,7 +34,8 @@ def exhibits(evidence: Evidence, release: Release, secret: Secret, folder: Path,
     )
 
 
-def _written(picture: Float[Tensor, "c h w"], folder: Path, name: str) -> str:
+def written(picture: Float[Tensor, "c h w"], folder: Path, name: str) -> str:
+    """Write a picture, readable by its owner alone, and give its name."""
     with new_file(folder / name, mode=0o600) as file:
         visible(picture).save(file, "PNG")
     return name

@@ -7,7 +7,7 @@ from typing import Any
 from hideseek.records import Attack
 from hideseek.records.result import AttackResult, FailureKind, Outcome
 
-RAN = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
+RAN = (Outcome.BROKEN, Outcome.CONFIRMED, Outcome.LEAKS, Outcome.RESISTED, Outcome.UNJUDGED)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,11 @@ from hideseek.score.claims import CLAIMS
 
 RAN = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
 MISSING = (Outcome.FAILED, Outcome.WITHHELD)
-OPEN = (Outcome.NOT_TRIED, *MISSING)  # what is said where none of an attacker's own attacks ran: the first that is so
+OPEN = (
+    Outcome.NOT_TRIED,
+    *MISSING,
+    Outcome.UNJUDGED,
+)  # what is said where none of an attacker's own attacks ran: the first that is so
 
 
 def worst_first(results: Sequence[AttackResult]) -> tuple[AttackResult, ...]:

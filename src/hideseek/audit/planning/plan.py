@@ -14,7 +14,7 @@ from hideseek.audit.utility import epoch_seconds
 from hideseek.chance import seeded
 from hideseek.files import need_memory
 from hideseek.records import Attack, Encoder, Refusal, Task
-from hideseek.records.result import StepKey, StepKind
+from hideseek.records.result import StepKey, StepKind, Truth
 from hideseek.seek import refusal
 from hideseek.train.speed import unit_seconds
 from hideseek.train.training import automatic
@@ -87,7 +87,7 @@ def make_plan(question: Question) -> Plan:
         apply = [step for step in attacks if step.key.scheme == name]
         making = scheme.hiding_work(question.private, question.rounds) * unit
         hiding.append(Step(StepKey(StepKind.HIDE, name), 0.1 + making, must=True))
-        if apply:
+        if apply and question.truth is Truth.KNOWN:  # else a change could not be judged as what was shared is
             usual = sum(attack.full for attack in apply) / len(apply)
             count = changes(scheme, question)
             beside = count * (max(step.fixed for step in apply) + making)

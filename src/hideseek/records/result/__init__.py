@@ -7,6 +7,7 @@ named by their panels. Reports are passed around.
 
 from hideseek.records.result.attacks import (
     AttackResult,
+    Claimed,
     Exhibit,
     Exposed,
     Failure,
@@ -27,6 +28,7 @@ from hideseek.records.result.audits import (
     StepKey,
     StepKind,
     Threat,
+    Truth,
     weakest,
 )
 from hideseek.records.result.figures import Curve, Figure, Harm, Note, NoteKind, Range
@@ -45,6 +47,7 @@ __all__ = [
     "Accuracy",
     "Advice",
     "AttackResult",
+    "Claimed",
     "Curve",
     "DatasetSummary",
     "Exhibit",
@@ -71,6 +74,7 @@ __all__ = [
     "StepKey",
     "StepKind",
     "Threat",
+    "Truth",
     "Verdict",
     "WeakCase",
     "weakest",

@@ -16,10 +16,14 @@ class Outcome(StrEnum):
 
     BROKEN = "broken"
     """Private images come back, or are picked from a gallery: a figure whose harm breaks beats its baseline."""
+    CONFIRMED = "confirmed"
+    """There is no truth to judge by, and the attacker himself is sure of some of what he found."""
     LEAKS = "leaks"
     """Another decisive figure beats its baseline: something about rows, keys, labels, membership or public images."""
     RESISTED = "resisted"
     """Attacks ran, and none did."""
+    UNJUDGED = "not judged"
+    """It ran, and what it found cannot be judged without the truth."""
     WITHHELD = "withheld"
     """The attack did not pass its proofs."""
     FAILED = "failed"
@@ -119,6 +123,17 @@ class Exposed:
 
 
 @dataclass(frozen=True)
+class Claimed:
+    """What an attack claims that nobody could judge: so many things of a kind, and of how many it is sure by itself."""
+
+    claim: str
+    """reconstruction, links, masks …"""
+    count: int
+    sure: int | None
+    """None: the attack cannot tell."""
+
+
+@dataclass(frozen=True)
 class AttackResult:
     """One attack on one scheme."""
 
@@ -150,5 +165,7 @@ class AttackResult:
     remarks: dict[str, Any] = field(default_factory=dict)
     exposed: tuple[Exposed, ...] = ()
     """The private images that it points to most clearly, ten at most; none where it found nothing."""
+    claimed: tuple[Claimed, ...] = ()
+    """Of what was shared by others, without the truth: what it claims, unjudged."""
     alarm: str = ""
     """What it means that it applies, where no honest release gives it anything to work on."""

@@ -12,6 +12,17 @@ from hideseek.records.result.schemes import Accuracy, NoAccuracy, SchemeResult
 FORMAT: Final = 3
 
 
+class Truth(StrEnum):
+    """What an audit judges by."""
+
+    KNOWN = "known"
+    """The images, and how every item was made of them."""
+    MATCHED = "matched"
+    """The images alone: guesses are matched to them, and what is said of items cannot be judged."""
+    NONE = "none"
+    """Nothing: what attacks find is not judged."""
+
+
 @dataclass(frozen=True)
 class Threat:
     """A kind of attacker, by the withheld fields of a release that he is given."""
@@ -151,3 +162,5 @@ class Result:
     provenance: Provenance
     others: DatasetSummary | None = None
     """The images of a gallery of candidates that are not private; None: the private ones, mirrored."""
+    truth: Truth = Truth.KNOWN
+    """What was judged by; without the truth, `private` is what the release says of the images in it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hideseek.escapes import escaped
 from hideseek.files import new_file
-from hideseek.records.result import Curve, Exhibit, Figure, Outcome, Result
+from hideseek.records.result import Curve, Exhibit, Figure, Result
 from hideseek.report import sentences
 from hideseek.report.epochs import EpochPoint, metrics_over_epochs, over_epochs
 from hideseek.report.page.anchors import anchor, placed, subjects
@@ -42,7 +42,8 @@ def write_page(result: Result, folder: Path, *, show_private: bool = False) -> P
             alarms=sentences.alarms(result.schemes),
             attackers=sentences.attackers(result.threats),
             flags=sentences.flags(result.flags),
-            outcomes=tuple(Outcome),
+            outcomes=sentences.outcomes(result.truth),
+            truth=sentences.truth(result.truth),
             schemes=schemes,
             subjects=subjects(schemes),
             titles=titles,

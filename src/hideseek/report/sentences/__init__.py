@@ -17,6 +17,7 @@ from hideseek.report.sentences.comparison import difference, differing, mismatch
 from hideseek.report.sentences.epochs import over_epochs, scale
 from hideseek.report.sentences.findings import caption, found, note, smallest, worst_finding
 from hideseek.report.sentences.flags import DistrustedPart, distrusted, flag, flags
+from hideseek.report.sentences.gate import came_of, gate_found, gate_open
 from hideseek.report.sentences.headline import headline
 from hideseek.report.sentences.numbers import (
     cost,
@@ -30,7 +31,16 @@ from hideseek.report.sentences.numbers import (
     size,
     span,
 )
-from hideseek.report.sentences.overview import attackers, attackers_by_name, dataset, no_accuracy, outcome, step
+from hideseek.report.sentences.overview import (
+    attackers,
+    attackers_by_name,
+    dataset,
+    no_accuracy,
+    outcome,
+    outcomes,
+    step,
+    truth,
+)
 from hideseek.report.sentences.progress import (
     at_most,
     attacked,
@@ -69,6 +79,7 @@ __all__ = [
     "beside_accuracy",
     "bound",
     "by_whom",
+    "came_of",
     "caption",
     "change",
     "chosen",
@@ -89,6 +100,8 @@ __all__ = [
     "flags",
     "found",
     "gained",
+    "gate_found",
+    "gate_open",
     "headline",
     "hidden",
     "knew",
@@ -104,6 +117,7 @@ __all__ = [
     "note",
     "number",
     "outcome",
+    "outcomes",
     "over_epochs",
     "parameter",
     "plain",
@@ -120,6 +134,7 @@ __all__ = [
     "step",
     "trade_off",
     "trained",
+    "truth",
     "unjudged",
     "verdict",
     "worst",

@@ -16,6 +16,7 @@ MISMATCHES = {
     MismatchKind.IMAGES: "private images",
     MismatchKind.ROUNDS: "rounds",
     MismatchKind.TRAINED_ON: "training images",
+    MismatchKind.TRUTH: "truths to judge by",
     MismatchKind.BUDGET: "budgets",
     MismatchKind.VERSION: "versions",
 }

@@ -115,4 +115,6 @@ def caption(exhibit: Exhibit) -> str:
     >>> caption(Exhibit("best", "image", 12, "correlation", 0.93, "", ()))
     'Image 12: correlation 0.93.'
     """
+    if not exhibit.metric:
+        return sentence(f"{exhibit.subject} {exhibit.number}")
     return sentence(f"{exhibit.subject} {exhibit.number}: {exhibit.metric} {number(exhibit.value, exhibit.unit)}")

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from hideseek.records.result import Outcome, Result, SchemeResult, Threat, weakest
+from hideseek.records.result import Outcome, Result, SchemeResult, Threat, Truth, weakest
 from hideseek.report.ranking import findings, is_judged, standing, worst_harm
 from hideseek.report.sentences.findings import worst_finding
-from hideseek.report.sentences.numbers import listing
+from hideseek.report.sentences.numbers import counted, listing
 
 NAMED = 3  # attacks that the sentence names; more are counted
 JUDGED = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
@@ -15,6 +15,8 @@ Found = tuple[SchemeResult, Threat]
 def headline(result: Result) -> str:
     """Give the verdict in one sentence of plain text."""
     schemes, count = result.schemes, len(result.schemes)
+    if result.truth is Truth.NONE:
+        return _without_truth(schemes)
     if not any(is_judged(scheme) for scheme in schemes):
         ways = "the one way of sharing" if count == 1 else f"{count} ways of sharing"
         return f"No attack ran to its end, so nothing is known of {ways}{f': {why_open(schemes)}' if count else ''}."
@@ -43,6 +45,26 @@ def headline(result: Result) -> str:
     if broken or leaking:
         clauses.append(_worst(broken or leaking, result))
     return f"{'; '.join(clauses)}."
+
+
+def _without_truth(schemes: Sequence[SchemeResult]) -> str:
+    """Say what attackers confirmed by themselves; nothing else can be said without the truth."""
+    attacks = [attack for scheme in schemes for attack in scheme.attacks]
+    confirmed = [
+        f"{each.attack} confirms {sum(claim.sure or 0 for claim in each.claimed):,} of"
+        f" {counted(sum(claim.count for claim in each.claimed if claim.sure is not None), 'image')} that it recovered"
+        for each in attacks
+        if each.outcome is Outcome.CONFIRMED
+    ]
+    ran = sum(each.outcome is Outcome.UNJUDGED for each in attacks)
+    if confirmed:
+        return f"Broken, as the attacker himself confirms without the truth: {listing(confirmed)}."
+    if ran:
+        return (
+            f"What {counted(ran, 'attack')} found here cannot be judged without the truth, and none confirms an image"
+            " by itself: the question is open."
+        )
+    return f"No attack ran to its end, so nothing is known of this release: {why_open(schemes)}."
 
 
 def _broken(broken: Sequence[Found], result: Result) -> str:

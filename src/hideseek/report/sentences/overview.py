@@ -11,12 +11,17 @@ from hideseek.records.result import (
     StepKey,
     StepKind,
     Threat,
+    Truth,
 )
 from hideseek.report.sentences.numbers import are, counted, sentence
 
 OUTCOMES = {
     Outcome.BROKEN: (
         "Private images come back, or are picked from a gallery, better than by any baseline that ignores the release."
+    ),
+    Outcome.CONFIRMED: (
+        "There is no truth to judge by, but an attack confirmed images that it recovered: they explain what was shared"
+        " exactly, as wrong ones do not."
     ),
     Outcome.LEAKS: (
         "No private image came back. Something about rows or updates, keys, labels, likeness or public images did,"
@@ -26,6 +31,7 @@ OUTCOMES = {
         "These attacks ran, at this budget, and beat no baseline; each says the smallest effect that it would have"
         " shown. Others may do better."
     ),
+    Outcome.UNJUDGED: "An attack ran, and whether what it found is right cannot be judged without the truth.",
     Outcome.WITHHELD: "An attack did not pass its own proofs: its result is not believed either way.",
     Outcome.FAILED: "An attack raised an error, or what it found could not be judged. That says nothing of privacy.",
     Outcome.NOT_TRIED: "There was no time for an attack that applies, or not to its end. The question is open.",
@@ -34,6 +40,36 @@ OUTCOMES = {
         " weaker ones found holds for him too."
     ),
 }
+
+
+TRUTHS = {
+    Truth.MATCHED: (
+        "The private images are known, and not how rows were made of them: guesses are matched to the images one to"
+        " one, and what attacks say of rows (links, masks, public images) is not judged."
+    ),
+    Truth.NONE: (
+        "Nobody here knows the private images: what attacks found is not judged, and no figure says how good it is."
+        " They were proved on images of the attacker's own in the place of the private ones."
+    ),
+}
+"""What a reader must know of what was judged by, where it is less than everything."""
+JUDGED = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
+CANNOT_BE = {
+    Truth.KNOWN: (Outcome.CONFIRMED, Outcome.UNJUDGED),
+    Truth.MATCHED: (Outcome.CONFIRMED,),
+    Truth.NONE: JUDGED,
+}
+"""Outcomes that no audit has that judges so."""
+
+
+def truth(judged_by: Truth) -> str:
+    """Say what was judged by, where it is less than everything."""
+    return TRUTHS.get(judged_by, "")
+
+
+def outcomes(judged_by: Truth) -> tuple[Outcome, ...]:
+    """Give the outcomes that an audit can have."""
+    return tuple(each for each in Outcome if each not in CANNOT_BE[judged_by])
 
 
 def outcome(came: Outcome) -> str:

@@ -28,6 +28,10 @@ def _told(said: Verdict, scheme: SchemeResult, images: int, threats: Sequence[Th
         return _found(said, scheme, images, threat)
     if said.outcome is Outcome.NOT_APPLICABLE:
         return _not_applicable(said)
+    if said.outcome is Outcome.CONFIRMED:
+        return joined(f"Confirmed by the attacker himself, by {said.by}, without the truth.", _left(said))
+    if said.outcome is Outcome.UNJUDGED:
+        return joined("What attacks found cannot be judged without the truth.", _left(said))
     if said.outcome is Outcome.RESISTED:
         names = listing([_resisted(name, scheme, threat) for name in said.resisted]) or "the attacks"
         may = f"It resisted {names}, {duration(said.seconds)} in all; another attack, or more time, may do better."

@@ -1,0 +1,186 @@
+"""`hideseek audit --release DIR|FILE`: what leaked from what somebody else shared."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import tyro
+
+from hideseek.audit import Question
+from hideseek.audit.provenance import without_folders
+from hideseek.audit.received import ReceivedEncodings, applicable
+from hideseek.challenge.files import ENCRYPTION, read_challenge
+from hideseek.challenge.received import read_rows
+from hideseek.cli.arguments import parse
+from hideseek.cli.audit_options import Attacking, Audit, Images, Several
+from hideseek.cli.audit_question import attacks_named, seconds
+from hideseek.cli.config import ConfigFile
+from hideseek.cli.images import prepared, public_images
+from hideseek.cli.release_options import AuditRelease
+from hideseek.data import load
+from hideseek.data.non_members import non_members
+from hideseek.errors import BadInput
+from hideseek.hide.files.release_files import read_release, with_public
+from hideseek.hide.named import schemes
+from hideseek.records import EncodedRelease, MixingEncoder, Normalisation, Samples
+from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind, Truth
+
+DESCRIPTION = "release.json"
+OWN = "photos"  # what attackers have, and attacks are proved on, where nothing else is named
+
+
+def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
+    """Parse the arguments and audit."""
+    from hideseek.cli.audit import perform
+
+    asked = parse(
+        AuditRelease,
+        "hideseek audit",
+        arguments,
+        file,
+        description=inspect.cleandoc(AuditRelease.__doc__ or ""),
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    attacking = Attacking(attacks=asked.attacks, budget=asked.budget, seed=asked.seed)
+    usual: Audit[Any] = Audit(Several(), Images(str(asked.release)), asked.output, attacking, gate=asked.gate)
+    perform(usual, lambda: _question(asked))
+
+
+def _question(asked: AuditRelease) -> Question:
+    """Read the release and what is beside it, and ask what it shows."""
+    attacks = attacks_named(asked.attacks, EncodedRelease)
+    release, stated = received(asked)
+    known = asked.private is not None
+    chosen = {name: each for name, each in attacks.items() if applicable(each, known=known)}
+    if not chosen:
+        raise BadInput("these attacks take what only who made the release knows: name others, or all.")
+    rows = len(release.encoded)
+    own_address = asked.own or OWN
+    whole, like = _as_shared(own_address, release, stated=stated, labelled=False)
+    if asked.private is not None:
+        private, like = _as_shared(asked.private, like, stated=stated, labelled=release.encoded.labels.shape[1] > 0)
+        own = prepared(load(own_address, **_shape(like)), private.normalisation, None)
+        _check_private(private, release, asked, stated=stated)
+        others, of_which = non_members(private, {})
+    else:
+        private, own = _stand_ins(whole, release)
+        others, of_which = None, {}
+    rounds = release.rounds if stated else max(1, round(rows / len(private)))
+    given = replace(like, rounds=rounds, public=_public(asked, like))
+    scheme: Any = ReceivedEncodings.of(given, private, known=known)
+    stand_in = given.public or (public_images("patches:photos", given.encoded, size=None, features=None))
+    shape, classes = given.encoded.shape, given.encoded.labels.shape[1]
+    address = without_folders(str(asked.release.resolve()))
+    name = address if address[:1].isalnum() else "release"
+    return Question(
+        private,
+        {name: scheme},
+        stand_in if scheme.mixes_public else None,
+        own,
+        rounds,
+        chosen,
+        seconds(asked.budget),
+        None,
+        NoAccuracy(NoAccuracyKind.NOT_ASKED),
+        {
+            "private": asked.private or address,
+            "public": asked.public or "",
+            "own": own_address,
+            "others": ", ".join(f"{count} of {name}" for name, count in of_which.items()),
+        },
+        others,
+        asked.public_known,
+        Truth.MATCHED if known else Truth.NONE,
+        None if known else DatasetSummary(address, rows // rounds, shape, classes, given.encoded.normalisation.kind),
+    )
+
+
+def received(asked: AuditRelease) -> tuple[EncodedRelease, bool]:
+    """Read what was shared, and tell whether it states itself how it was made."""
+    place, scheme = asked.release, None if asked.scheme is None else _scheme(asked.scheme)
+    about_rows = {"--labels": asked.labels, "--layout": asked.layout}
+    if place.is_dir():
+        for name in (name for name, value in about_rows.items() if value is not None):
+            raise BadInput(f"{name} is of rows in a file, and {place} is a folder: leave it out.")
+        if (place / DESCRIPTION).is_file():
+            for name, value in {"--scheme": asked.scheme, "--images": asked.images}.items():
+                if value is not None:
+                    raise BadInput(f"{place} says itself how it was made: leave {name} out.")
+            return read_release(place), True
+        if (place / ENCRYPTION).is_file():
+            challenge = read_challenge(place, scheme, asked.images)
+            return challenge.release, challenge.seal is not None
+        raise BadInput(
+            f"{place} has neither {DESCRIPTION} nor {ENCRYPTION} in it: name a release, a challenge or a file."
+        )
+    if not place.exists():
+        raise BadInput(f"there is no file {place}: check the path.")
+    if scheme is None:
+        raise BadInput(f"{place} does not say how its rows were made: name the scheme, as in --scheme mixup:k=4.")
+    read = read_rows(place, asked.labels, asked.layout, scheme.images_per_row.private)
+    count = len(read.images)
+    if asked.images is not None and not 2 <= asked.images <= count:
+        raise BadInput(f"{asked.images} private images cannot be in {count} rows: each has a row of its own at least.")
+    rounds = 1 if asked.images is None else max(1, round(count / asked.images))
+    return EncodedRelease(Samples(read.images, read.labels), scheme, None, rounds), False
+
+
+def _scheme(name: str) -> MixingEncoder:
+    return next(iter(schemes(name).values()))
+
+
+def _shape(release: EncodedRelease) -> dict[str, Any]:
+    channels, *size = release.encoded.shape
+    return {"size": tuple(size), "channels": channels, "labelled": False}
+
+
+def _as_shared(
+    address: str, release: EncodedRelease, *, stated: bool, labelled: bool
+) -> tuple[Samples, EncodedRelease]:
+    """Load images as they would be in the release; where it states no constants, theirs stand for its own."""
+    how: Normalisation | str = release.encoded.normalisation if stated else "channel"
+    images = prepared(load(address, **{**_shape(release), "labelled": labelled}), how, None)
+    encoded = replace(release.encoded, normalisation=images.normalisation)
+    return images, replace(release, encoded=encoded)
+
+
+def _check_private(private: Samples, release: EncodedRelease, asked: AuditRelease, *, stated: bool) -> None:
+    """Refuse private images that cannot be those of the release."""
+    rows, classes = len(release.encoded), release.encoded.labels.shape[1]
+    if stated and len(private) * release.rounds != rows:
+        raise BadInput(
+            f"{asked.release} has {rows:,} rows of {rows // release.rounds:,} images, and {asked.private} has"
+            f" {len(private):,}: name the images that are in it."
+        )
+    if not 2 <= len(private) <= rows:
+        raise BadInput(
+            f"{len(private):,} private images cannot be in {rows:,} rows: each has a row of its own at least."
+        )
+    if private.labels.shape[1] != classes:
+        raise BadInput(
+            f"{asked.private} has {private.labels.shape[1]} classes, and {asked.release} {classes}: name the same."
+        )
+
+
+def _stand_ins(whole: Samples, release: EncodedRelease) -> tuple[Samples, Samples]:
+    """Divide the attacker's images: half stand for the private ones in plan and proofs, with classes by turns."""
+    half = len(whole) // 2
+    if half < 2:
+        raise BadInput("attacks are proved on images of the attacker's own, four at least: name more with --own.")
+    count, classes = max(2, len(release.encoded) // release.rounds), release.encoded.labels.shape[1]
+    private = whole.take(torch.arange(count) % half)
+    labels = torch.eye(classes)[torch.arange(count) % classes] if classes else torch.zeros(count, 0)
+    return replace(private, labels=labels), whole.take(slice(half, None))
+
+
+def _public(asked: AuditRelease, release: EncodedRelease) -> Samples | None:
+    if asked.public is None:
+        return release.public
+    if not release.scheme.mixes_public:
+        raise BadInput("no public images are mixed into rows of this scheme: leave out --public.")
+    public = public_images(asked.public, release.encoded, size=None, features=None)
+    if (asked.release / DESCRIPTION).is_file():
+        return with_public(release, asked.release, public).public
+    return public
