@@ -4,7 +4,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from blake3 import blake3
+from numpy.typing import NDArray
+from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.data.digests import images_digest, labels_digest
@@ -37,10 +40,15 @@ class ReceivedEncodings(Wrapping, mechanism="received"):
         return self.scheme.recipe(private, public, chance)
 
     def hide(
-        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1
+        self,
+        private: Samples,
+        public: Samples | None,
+        chance: Randomness,
+        rounds: int = 1,
+        out: Tensor | NDArray[np.float32] | None = None,
     ) -> tuple[EncodedRelease, MixingSecret]:
         """Hide a few images, to see which attacks apply; who was not told the public images does not see them."""
-        release, secret = super().hide(private, public, chance, rounds)
+        release, secret = super().hide(private, public, chance, rounds, out)
         unknown = self.release is not None and self.release.public is None
         return (replace(release, public=None) if unknown else release), secret
 
