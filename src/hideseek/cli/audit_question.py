@@ -15,6 +15,7 @@ from hideseek.data import DATASETS, load
 from hideseek.data.digests import images_digest
 from hideseek.data.labels import BadLabels, NoLabels, OneClass
 from hideseek.data.non_members import non_members
+from hideseek.data.split import check_apart, divided
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
 from hideseek.records import Attack, EncodedRelease, Encoder, Release, Samples
@@ -93,13 +94,15 @@ def _sampling(whole: Samples, seed: int | None) -> Randomness:
 
 
 def _sampled(whole: Samples, count: int | None, chance: Randomness) -> tuple[Samples, Samples]:
-    """Divide a set into images that are sampled, in their order, and the rest, in none."""
+    """Divide a set into images that are sampled, in their order, and the rest, in none; a patient's stay together."""
     if count is None:
         return whole, whole.take(slice(0, 0))
     if not 2 <= count <= len(whole):
         raise BadInput(f"--sample must be between 2 and the {len(whole):,} images that there are.")
-    order = chance.permutation(len(whole))
-    return whole.take(order[:count].sort().values), whole.take(order[count:])
+    sampled, rest = divided(whole, count, chance)
+    if len(sampled) < 2:
+        raise BadInput(f"--sample {count} is fewer images than patients have: take more.")
+    return whole.take(sampled), whole.take(rest)
 
 
 def _offered(asked: Audit[Any], private: Samples, rest: Samples) -> dict[str, Samples]:
@@ -152,6 +155,7 @@ def _learning(
         held, why = learning_from(train, chance, public)
         return (held and replace(held, address=address)), why
     images = load(test, size=train.shape[1:], channels=train.shape[0])
+    check_apart(train, images)
     tested = prepared(images, train.normalisation, None)
     if tested.labels.shape[1] != train.labels.shape[1] or tested.classes != train.classes:
         raise BadInput(f"the classes of {test} are not those of {address}: name test images of the same classes.")

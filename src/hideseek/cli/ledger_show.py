@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> None:
         raise BadInput(f"--delta must be between 0 and 1, not {asked.delta:g}.")
     ledger = Ledger.open(asked.file)
     contents = ledger.read()
-    images = None if asked.data is None else each_source(asked.data, ledger.key.image)
+    images = None if asked.data is None else each_source(asked.data, ledger.key.image, ledger.key.patient)
     found = summary(contents, images, asked.delta)
     if images is not None:
         must_be_known(found, asked.file, str(asked.data))

@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> None:
     ledger = Ledger.unchecked(asked.file)
     contents, wrong = ledger.examine()
     if asked.data is not None and not wrong:
-        known = each_source(asked.data, ledger.key.image)
+        known = each_source(asked.data, ledger.key.image, ledger.key.patient)
         must_be_known(summary(contents, known), asked.file, asked.data)
     wrong += [f"{folder} has no entry" for folder in asked.release if not has_entry(contents, folder)]
     notes = [note for entry in contents.entries for note in _notes(entry)]

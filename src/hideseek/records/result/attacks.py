@@ -114,6 +114,8 @@ class Exposed:
     image: int
     share: float
     """Of the other images of the gallery, those that fit the answer worse: 1 for the first place, ½ by chance."""
+    patient: int | None = None
+    """Whose image it is, where patients are known: counted from 0, in the order of their first images."""
 
 
 @dataclass(frozen=True)

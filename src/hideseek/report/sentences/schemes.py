@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hideseek.records.encoder import Bound, Change, ChangeKind
-from hideseek.records.result import Accuracy, Advice, SchemeResult
+from hideseek.records.result import Accuracy, Advice, Exposed, SchemeResult
 from hideseek.report.ranking import most_exposed, worst_harm
 from hideseek.report.sentences.accuracies import beside_accuracy
 from hideseek.report.sentences.attacks import failure, refusal
@@ -65,11 +65,20 @@ def advice(advised: Advice) -> str:
 def most_exposed_images(scheme: SchemeResult) -> str:
     """Say which private images of a scheme are most exposed; empty: none is."""
     listed = "; ".join(
-        f"{image.image} ({attack.attack}, {number(image.share, 'share')})"
+        f"{exposed(image)} ({attack.attack}, {number(image.share, 'share')})"
         for image, attack in most_exposed(scheme.attacks)
     )
     said = "most exposed private images, by number (attack, share of other candidates that fit its answer worse)"
     return f"{scheme.name}. {sentence(f'{said}: {listed}')}" if listed else ""
+
+
+def exposed(image: Exposed) -> str:
+    """Name a private image by its number, and its patient where patients are known.
+
+    >>> exposed(Exposed(12, 1.0)), exposed(Exposed(12, 1.0, 3))
+    ('12', '12 of patient 3')
+    """
+    return str(image.image) if image.patient is None else f"{image.image} of patient {image.patient}"
 
 
 def advised(scheme: str, given: Advice) -> str:
