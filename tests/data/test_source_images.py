@@ -20,7 +20,7 @@ def test_files_keep_their_sizes_and_channels_and_come_as_they_are_loaded(
 ) -> None:
     folder = picture_folder(SHAPES)
     (folder / "a" / "notes.txt").write_text("x")
-    found = each_source(f"folder:{folder}", lambda image: image)
+    found = each_source(f"folder:{folder}", lambda image: image, str)
     assert [image.shape for image in found] == [(1, 12, 16), (3, 20, 16), (3, 12, 16)]
     assert not caplog.records, "whoever loads the images says what is passed over"
     for image, name in zip(found, ("a/0.png", "a/1.png", "b/0.png"), strict=True):
@@ -30,20 +30,20 @@ def test_files_keep_their_sizes_and_channels_and_come_as_they_are_loaded(
 
 def test_folders_without_classes(picture_folder: Callable[..., Path]) -> None:
     folder = picture_folder({"0.png": (12, 16, 3), "1.png": (12, 16, 3)})
-    assert len(each_source(f"folder:{folder}", lambda image: image)) == 2
+    assert len(each_source(f"folder:{folder}", lambda image: image, str)) == 2
 
 
 def test_arrays_are_as_they_are_stored(tmp_path: Path) -> None:
     images = np.random.default_rng(0).random((3, 8, 8), np.float32)
     np.savez(tmp_path / "some.npz", x=images, y=np.arange(3))
     address = f"npz:{tmp_path / 'some.npz'}"
-    assert np.array_equal(np.stack(each_source(address, lambda image: image)), images[:, None])
-    assert np.array_equal(np.stack(each_source("faces", lambda image: image)), load("faces").images.numpy())
+    assert np.array_equal(np.stack(each_source(address, lambda image: image, str)), images[:, None])
+    assert np.array_equal(np.stack(each_source("faces", lambda image: image, str)), load("faces").images.numpy())
 
 
 def test_patches_are_refused() -> None:
     with pytest.raises(BadInput, match="not patches"):
-        each_source("patches:faces", lambda image: image)
+        each_source("patches:faces", lambda image: image, str)
 
 
 def test_a_stamp_changes_with_the_files(picture_folder: Callable[..., Path], tmp_path: Path) -> None:

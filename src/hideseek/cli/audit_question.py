@@ -10,7 +10,7 @@ from hideseek.audit import Learning, Question, learning_from
 from hideseek.audit.provenance import without_folders
 from hideseek.chance import Randomness, seeded
 from hideseek.cli.audit_options import Audit
-from hideseek.cli.images import prepared, public_images
+from hideseek.cli.images import by_column, prepared, public_images
 from hideseek.data import DATASETS, load
 from hideseek.data.digests import images_digest
 from hideseek.data.labels import BadLabels, NoLabels, OneClass
@@ -32,6 +32,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Rel
     Which images are sampled or held out is no secret, and must be the same when an audit goes on, and in audits to be
     compared: it is drawn from the content of the set, like public patches, and from the seed where there is one.
     """
+    asked = _by_column(asked)
     attacks, budget = attacks_named(asked.attacking.attacks, kind), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
@@ -65,6 +66,15 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Rel
         },
         others,
         asked.images.public_known,
+    )
+
+
+def _by_column(asked: Audit[Any]) -> Audit[Any]:
+    """Put the column that has the labels into the addresses of private and of test images."""
+    column = asked.images.label_column
+    images = replace(asked.images, data=by_column(asked.images.data, column))
+    return replace(
+        asked, images=images, accuracies=replace(asked.accuracies, test=by_column(asked.accuracies.test, column))
     )
 
 

@@ -13,7 +13,7 @@ from tyro.conf import arg
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.choose import WAYS, Choice, Measured, Privacy, compare
 from hideseek.cli.arguments import parse
-from hideseek.cli.images import prepared
+from hideseek.cli.images import by_column, prepared
 from hideseek.cli.terminal import Column, paragraph, say, table
 from hideseek.data import load
 from hideseek.data.split import check_apart, divided
@@ -45,7 +45,7 @@ class Choose:
     """
 
     data: Annotated[str, arg(metavar="ADDRESS")]
-    """Private images: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Private images: folder:, dicom: or npz:PATH, or a name (see `hideseek data`)."""
     epsilon: Annotated[tuple[float, ...], arg(metavar="E [E …]")]
     """What may be spent; several give a curve, and the first is measured first."""
     delta: Annotated[float, arg(metavar="D")] = 1e-5
@@ -58,6 +58,8 @@ class Choose:
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
     """Make every image grey (1) or RGB (3)."""
+    label_column: Annotated[str | None, _unset("NAME")] = None
+    """Take labels from this column of a labels.csv, or of an npz with several an image."""
     ways: Annotated[str, arg(metavar="NAMES")] = "all"
     """The ways to compare, with commas between, or all."""
     repeats: Annotated[int, arg(metavar="N")] = 3
@@ -77,6 +79,8 @@ def run(arguments: Sequence[str]) -> None:
 
 def choose(asked: Choose) -> None:
     """Load, measure, show."""
+    column = asked.label_column
+    asked = replace(asked, data=by_column(asked.data, column), test=by_column(asked.test, column))
     ways = _ways(asked.ways)
     privacies = [Privacy(epsilon, asked.delta) for epsilon in asked.epsilon]
     if asked.repeats < 1 or not asked.budget > 0:

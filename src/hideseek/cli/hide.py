@@ -1,7 +1,7 @@
 """`hideseek hide SCHEME`: encode images so that they can be shared."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -11,7 +11,7 @@ from tyro.conf import FlagCreatePairsOff, arg
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
-from hideseek.cli.images import public_images, training_images
+from hideseek.cli.images import by_column, public_images, training_images
 from hideseek.cli.ledger_book import Book
 from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
@@ -37,6 +37,8 @@ class Images:
     """Resize and centre-crop all images to this side, where sizes differ."""
     channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
+    label_column: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Take labels from this column (`hideseek data`)."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="X")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
     features: Annotated[str | None, arg(metavar="OF", help_behavior_hint="")] = None
@@ -67,7 +69,7 @@ class Hide(Generic[S]):
 
     scheme: Annotated[S, arg(help="")]
     data: Annotated[str, arg(metavar="SET")]
-    """Private images: folder:PATH, npz:PATH, or a name (`hideseek data`)."""
+    """Private images: folder:, dicom: or npz:PATH, or a name (`hideseek data`)."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
     public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
@@ -108,6 +110,7 @@ def run(arguments: Sequence[str]) -> None:
 def hide(asked: Hide[RecipeEncoder]) -> None:
     """Load, hide, write, and say what was done."""
     must_be_new(asked.out)  # before an hour of loading, not after
+    asked = replace(asked, data=by_column(asked.data, asked.images.label_column))
     _check_public(asked)
     studies = asked.studies
     private = _private(asked)

@@ -10,7 +10,7 @@ import tyro
 
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
-from hideseek.cli.images import prepared, public_images, training_images
+from hideseek.cli.images import by_column, prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, LearnPrivately, Vanilla, lists
 from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.shared import Shared, apart
@@ -90,6 +90,9 @@ def train(asked: Learn[Any]) -> None:
 
 
 def _train(asked: Learn[Any], folder: RunFolder) -> None:
+    images = asked.images
+    data, test_data = (by_column(address, images.label_column) for address in (images.data, images.test))
+    asked = replace(asked, images=replace(images, data=data, test=test_data))
     source = _source(asked)
     training = _training(asked, len(source.samples))
     test = _test(asked, source.samples)

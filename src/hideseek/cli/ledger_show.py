@@ -46,7 +46,7 @@ class Show:
     file: Annotated[Path, Positional, arg(metavar="FILE")]
     """The ledger."""
     data: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
-    """Sum up for these images alone: folder:PATH, npz:PATH, or a name."""
+    """Sum up for these images alone: folder:, dicom: or npz:PATH, or a name."""
     delta: Annotated[float | None, arg(metavar="δ", help_behavior_hint="(default: the budget's)")] = None
     """Give ε at this δ."""
     json: Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")] = False

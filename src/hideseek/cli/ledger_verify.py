@@ -37,7 +37,7 @@ class Verify:
     file: Annotated[Path, Positional, arg(metavar="FILE")]
     """The ledger."""
     data: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
-    """Tell whether it is the ledger of these images: folder:PATH, npz:PATH, or a name."""
+    """Tell whether it is the ledger of these images: folder:, dicom: or npz:PATH, or a name."""
     release: Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = ()
     """A release that must have its entry; may be given several times."""
     json: Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")] = False

@@ -55,7 +55,7 @@ class Predict:
     model: Annotated[Path, tyro.conf.Positional, arg(metavar="MODEL", help_behavior_hint="")]
     """The folder that `hideseek learn` wrote, or the model in it."""
     images: Annotated[tuple[str, ...], tyro.conf.Positional, arg(metavar="IMAGES", help_behavior_hint="")]
-    """Image files, one folder, or one address (folder:PATH, npz:PATH or a name)."""
+    """Image files, one folder, or one address (folder:, dicom: or npz:PATH or a name)."""
     out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write the CSV to this file instead of to the terminal."""
     hiding: Annotated[HidingOptions, arg(help="")] = field(default_factory=HidingOptions)

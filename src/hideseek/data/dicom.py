@@ -81,10 +81,20 @@ def frames(file: Path, name: str, channels: int, size: tuple[int, int] | None) -
         header = _read(file, name)
         grey = str(header.PhotometricInterpretation) in _GREY
         plain = is_plain(header) if grey else not _deep_colours(header)
-        for number, stored in enumerate(iter_pixels(header)):
+        for number, stored in enumerate(_stored(iter_pixels(header), name)):
             values = grey_values(stored, header, number)[None] if grey else _colours(stored, header)
             found = fitted(with_channels(values.astype(np.float32), channels), size)
             yield np.rint(found * 255).astype(np.uint8) if plain else found
+
+
+def _stored(found: Iterator[NDArray[Any]], name: str) -> Iterator[NDArray[Any]]:
+    """Give what is stored of each frame; that none of several decoders can decode it is a `RuntimeError`."""
+    try:
+        yield from found
+    except RuntimeError:
+        fault = "compressed pixels that cannot be decoded here"
+        sentence = f"{name} has {fault}; replace it, or store it uncompressed, such as by gdcmconv --raw of GDCM."
+        raise BadImage(name, fault, sentence) from None
 
 
 DICOM = Reader("DICOM", is_dicom, look, frames, threads=1)  # decoders in C need not be safe on several

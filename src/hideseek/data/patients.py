@@ -29,7 +29,8 @@ def numbered(identities: Sequence[str | None]) -> Int[Tensor, " n"] | None:
     if all(each is None for each in identities):
         return None
     known = [f"image {secure().bytes(16).hex()}" if each is None else f"patient {each}" for each in identities]
-    return torch.tensor([int.from_bytes(blake3(each.encode(), key=_key()).digest(8), "big") for each in known]) >> 3
+    digests = (blake3(each.encode("utf-8", "surrogateescape"), key=_key()).digest(8) for each in known)
+    return torch.tensor([int.from_bytes(each, "big") >> (64 - _BITS) for each in digests])
 
 
 def check_classes(ids: Sequence[int], identities: Sequence[str | None], names: Sequence[str], of: str) -> None:

@@ -50,7 +50,7 @@ class PartySettings:
     """What the owner of a node says, and no server can change."""
 
     data: str
-    """Private images: folder:PATH, npz:PATH, or a name."""
+    """Private images: folder:, dicom: or npz:PATH, or a name."""
     folder: Path
     """Where the party keeps its encodings, its log and the models that it got."""
     part: Part | None = None
