@@ -151,7 +151,7 @@ def summary(samples: Samples, address: str, private: Samples | None = None) -> D
         samples.labels.shape[1],
         samples.normalisation.kind,
         overlap,
-        None if samples.patients is None else len(samples.patients.unique()),
+        None if samples.patients is None or private is not None else len(samples.patients.unique()),
     )
 
 
