@@ -30,7 +30,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 def forms(word: str) -> set[bytes]:
     """Give a word as it may be written: in several encodings, in pieces, escaped, reversed or in hexadecimal."""
-    parts = {word, *re.split(r"[\^;,\\ ]+", word)}
+    parts = {word, *re.split(r"[\^;,\\ ]+", word), *re.split(r" *[\^;,\\] *", word)}
     every = {form for part in parts if len(part) >= LEAST for form in (part, part.lower(), part.upper())}
     plain = {form.encode(code) for form in every for code in ("utf-8", "utf-16-le", "utf-32-le")}
     coded = {form.encode().hex().encode() for form in every}
@@ -152,14 +152,16 @@ def test_mistakes_tell_no_tag(
 
 
 def test_an_archive_sorted_by_patient_has_no_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number in range(12):
+    for number in range(24):
         write(tmp_path / "scans" / f"Meier-{number // 2}" / f"{number}.dcm", header(scan(number), f"M{number // 2}"))
     data = ["--data", f"dicom:{tmp_path / 'scans'}"]
     assert main(["hide", "mixup", *data, "--out", str(tmp_path / "out")]) == 0
     assert "There are no classes" in capsys.readouterr().out
     assert "Meier" not in (tmp_path / "out" / "release.json").read_text()
-    rows = [f"Meier-{n // 2}/{n}.dcm,{'ab'[n // 2 % 2]},x" for n in range(12)]
+    rows = [f"Meier-{n // 2}/{n}.dcm,{'ab'[n // 2 % 2]},x" for n in range(24)]
     (tmp_path / "scans" / NAME).write_text("\n".join(["file,finding,side", *rows]))
     more = ["--label-column", "finding", "--out", str(tmp_path / "labelled")]
     assert main(["hide", "mixup", *data, *more]) == 0
-    assert "2 classes: a (6 images), b (6 images)" in capsys.readouterr().out
+    assert "2 classes: a (12 images), b (12 images)" in capsys.readouterr().out
+    assert main(["hide", "mixup", *data, *more[:-1], str(tmp_path / "other"), "--least", "7"]) == 1
+    assert "2 classes have fewer than 7 patients (a (6 patients), b (6 patients))" in capsys.readouterr().err

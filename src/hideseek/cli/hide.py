@@ -38,7 +38,7 @@ class Images:
     channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
     label_column: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
-    """Take labels from this column (`hideseek data`)."""
+    """Take labels from this column of a table (`hideseek data`)."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="X")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
     features: Annotated[str | None, arg(metavar="OF", help_behavior_hint="")] = None
@@ -69,7 +69,7 @@ class Hide(Generic[S]):
 
     scheme: Annotated[S, arg(help="")]
     data: Annotated[str, arg(metavar="SET")]
-    """Private images: folder:, dicom: or npz:PATH, or a name (`hideseek data`)."""
+    """Private images: folder:, dicom: or npz:PATH, or a name."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
     public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
