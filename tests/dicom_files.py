@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
 from pydicom.sequence import Sequence
-from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 
-COMPUTED_RADIOGRAPHY = "1.2.840.10008.5.1.4.1.1.1"
+COMPUTED_RADIOGRAPHY = UID("1.2.840.10008.5.1.4.1.1.1")
 HIDESEEK = "1.2.826.0.1.3680043.8.498."  # the root of pydicom's own examples
 
 

@@ -93,7 +93,7 @@ def test_white_may_be_zero_and_twelve_bits_a_number() -> None:
 
 def test_sixteen_bits_are_resized_as_eight_are() -> None:
     coarse = np.kron(np.random.default_rng(3).integers(0, 256, (8, 12)), np.ones((4, 4))).astype(np.uint8)
-    eight = decode(written(Image.fromarray(coarse)), "x", 1, (16, 16)) / 255
+    eight = decode(written(Image.fromarray(coarse)), "x", 1, (16, 16)).astype(np.float64) / 255
     sixteen = decode(written(Image.fromarray(coarse.astype(np.uint16) * 257)), "x", 1, (16, 16))
     assert sixteen.shape == (1, 16, 16)
     assert np.abs(sixteen - eight).max() < 1.01 / 255

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset, FileDataset
 from pydicom.encaps import encapsulate
 from pydicom.sequence import Sequence
-from pydicom.uid import JPEG2000Lossless, generate_uid
+from pydicom.uid import UID, JPEG2000Lossless, generate_uid
 
 from dicom_files import header, scan, table, write
 from hideseek.data import load
@@ -78,7 +78,7 @@ def test_other_functions_of_a_window(tmp_path: Path) -> None:
 def test_numbers_are_rescaled_before_they_are_windowed(tmp_path: Path) -> None:
     signed = (TWELVE.astype(np.int16) - 1000) // 2
     made = header(signed, RescaleSlope="2.5", RescaleIntercept="-100", WindowCenter=40, WindowWidth=400)
-    assert np.allclose(read(tmp_path, made)[0], window(2.5 * signed - 100, 40, 400), atol=1e-6)
+    assert np.allclose(read(tmp_path, made)[0], window(2.5 * signed.astype(np.float64) - 100, 40, 400), atol=1e-6)
     whole = read(tmp_path, header(signed, RescaleSlope="-1", RescaleIntercept="7"))  # darker, the larger
     assert np.allclose(whole[0], (7 - signed.astype(np.float64) - (7 - 32767)) / 65535, atol=1e-6)
 
@@ -137,11 +137,13 @@ def test_colours_by_photometric_interpretation(tmp_path: Path) -> None:
     found = read(tmp_path, header(stored, PhotometricInterpretation="YBR_FULL"), 3)
     assert np.abs(found.astype(float) - rgb.transpose(2, 0, 1)).max() <= 2
     palette = np.random.default_rng(1).integers(0, 65536, (3, 256), np.uint16)
-    tags = {f"{name}PaletteColorLookupTableDescriptor": [256, 0, 16] for name in ("Red", "Green", "Blue")}
-    data = {
+    tags: dict[str, object] = {
+        f"{name}PaletteColorLookupTableDescriptor": [256, 0, 16] for name in ("Red", "Green", "Blue")
+    }
+    data: dict[str, object] = {
         f"{name}PaletteColorLookupTableData": palette[at].tobytes() for at, name in enumerate(("Red", "Green", "Blue"))
     }
-    coloured = read(tmp_path, header(EIGHT, PhotometricInterpretation="PALETTE COLOR", **tags, **data), 3)
+    coloured = read(tmp_path, header(EIGHT, **{"PhotometricInterpretation": "PALETTE COLOR", **tags, **data}), 3)
     assert np.allclose(coloured, palette[:, EIGHT] / 65535, atol=1e-6)
 
 
@@ -216,7 +218,7 @@ def broken(folder: Path) -> dict[str, str]:
     (folder / "header-cut.dcm").write_bytes(whole[:200])
     (folder / "words.dcm").write_text("Leaky^Name" * 20)
     film = header(EIGHT, "Leaky^Name")
-    film.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2.4.100"  # MPEG2
+    film.file_meta.TransferSyntaxUID = UID("1.2.840.10008.1.2.4.100")  # MPEG2
     film.file_meta.MediaStorageSOPInstanceUID = film.SOPInstanceUID
     film.PixelData = struct.pack("<HHLHHL", 0xFFFE, 0xE000, 0, 0xFFFE, 0xE000, 4) + b"film"
     film["PixelData"].is_undefined_length = True

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_images_that_the_table_does_not_name_are_left_out_and_counted(
     assert len(load(f"folder:{tmp_path}", labelled=False)) == 2
 
 
-WRONG = {
+WRONG: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty; write a first line with the columns file and label"),
     "no lines": ("file,label\n", "names no files"),
     "no column file": (lines("name,label", "scans/0.png,a"), "has no column file (columns: name, label)"),
@@ -139,7 +140,7 @@ def test_a_table_may_not_be_a_pipe(tmp_path: Path) -> None:
 
 def test_several_labels_of_an_npz_are_one_by_one(tmp_path: Path) -> None:
     chance = np.random.default_rng(0)
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{split}_{what}": value
         for split in ("train", "val", "test")
         for what, value in (
@@ -162,7 +163,7 @@ def test_several_labels_of_an_npz_are_one_by_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", [(28, 28), (28, 28, 3), (64, 64), (224, 224, 3)])
 def test_any_flat_set_of_medmnist(tmp_path: Path, shape: tuple[int, ...]) -> None:
     chance = np.random.default_rng(0)
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{split}_{what}": value
         for split in ("train", "val", "test")
         for what, value in (
