@@ -96,7 +96,7 @@ def test_sixteen_bits_are_resized_as_eight_are() -> None:
     eight = decode(written(Image.fromarray(coarse)), "x", 1, (16, 16)).astype(np.float64) / 255
     sixteen = decode(written(Image.fromarray(coarse.astype(np.uint16) * 257)), "x", 1, (16, 16))
     assert sixteen.shape == (1, 16, 16)
-    assert np.abs(sixteen - eight).max() < 1.01 / 255
+    assert np.abs(sixteen.astype(np.float64) - eight).max() < 1.01 / 255
 
 
 def test_numbers_of_no_known_range_and_pages_are_refused(tmp_path: Path) -> None:

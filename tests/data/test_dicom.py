@@ -1,12 +1,14 @@
 import logging
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pydicom.data
 import pytest
 import torch
 from numpy.typing import NDArray
+from pydicom.dataelem import DataElement
 from pydicom.dataset import Dataset, FileDataset
 from pydicom.encaps import encapsulate
 from pydicom.sequence import Sequence
@@ -97,6 +99,14 @@ def test_a_table_of_interest_goes_before_a_window(tmp_path: Path, first: int, bi
     assert np.allclose(read(tmp_path, made)[0], expected, atol=1e-6)
 
 
+def test_a_table_may_be_bytes_and_begin_below_zero(tmp_path: Path) -> None:
+    signed = TWELVE.astype(np.int16) - 2048
+    entries = np.arange(4096, dtype=np.uint16)[::-1].copy()
+    made = header(signed, VOILUTSequence=table(entries, -2048, 12))
+    made.VOILUTSequence[0]["LUTData"] = DataElement("LUTData", "OW", entries.tobytes())
+    assert np.allclose(read(tmp_path, made)[0], entries[signed.astype(int) + 2048] / 4095, atol=1e-6)
+
+
 def test_a_modality_table_goes_before_both(tmp_path: Path) -> None:
     entries = (np.arange(4096)[::-1] * 2).astype(np.uint16)
     made = twelve(ModalityLUTSequence=table(entries, 0, 13), WindowCenter=4000, WindowWidth=3000)
@@ -137,13 +147,11 @@ def test_colours_by_photometric_interpretation(tmp_path: Path) -> None:
     found = read(tmp_path, header(stored, PhotometricInterpretation="YBR_FULL"), 3)
     assert np.abs(found.astype(float) - rgb.transpose(2, 0, 1)).max() <= 2
     palette = np.random.default_rng(1).integers(0, 65536, (3, 256), np.uint16)
-    tags: dict[str, object] = {
-        f"{name}PaletteColorLookupTableDescriptor": [256, 0, 16] for name in ("Red", "Green", "Blue")
-    }
-    data: dict[str, object] = {
-        f"{name}PaletteColorLookupTableData": palette[at].tobytes() for at, name in enumerate(("Red", "Green", "Blue"))
-    }
-    coloured = read(tmp_path, header(EIGHT, **{"PhotometricInterpretation": "PALETTE COLOR", **tags, **data}), 3)
+    tags: dict[str, Any] = {"PhotometricInterpretation": "PALETTE COLOR"}
+    for name, entries in zip(("Red", "Green", "Blue"), palette, strict=True):
+        tags[f"{name}PaletteColorLookupTableDescriptor"] = [256, 0, 16]
+        tags[f"{name}PaletteColorLookupTableData"] = entries.tobytes()
+    coloured = read(tmp_path, header(EIGHT, **tags), 3)
     assert np.allclose(coloured, palette[:, EIGHT] / 65535, atol=1e-6)
 
 

@@ -85,7 +85,7 @@ def looked_up(values: Values, table: "Dataset", header: "Dataset", *, signed: bo
         first -= 1 << 16
     data = table.LUTData
     if isinstance(data, bytes):
-        little = header.is_little_endian if header.is_little_endian is not None else True
+        little = header.original_encoding[1] is not False
         words = np.frombuffer(data, "<u2" if little else ">u2") if len(data) >= 2 * count else np.frombuffer(data, "u1")
     else:
         words = np.asarray(data)
