@@ -13,6 +13,7 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
 from hideseek.cli.images import by_column, public_images, training_images
 from hideseek.cli.ledger_book import Book
+from hideseek.cli.mistakes import BadArguments
 from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
 from hideseek.data.labels import NoLabels
@@ -37,8 +38,6 @@ class Images:
     """Resize and centre-crop all images to this side, where sizes differ."""
     channels: Annotated[Literal[1, 3] | None, arg(metavar="N", help_behavior_hint="")] = None
     """Make all images grey (1) or RGB (3), where they differ."""
-    label_column: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
-    """Take labels from this column of a table (`hideseek data`)."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="X")] = "channel"
     """Channel, image (mean 0 and norm 1), or none."""
     features: Annotated[str | None, arg(metavar="OF", help_behavior_hint="")] = None
@@ -69,7 +68,7 @@ class Hide(Generic[S]):
 
     scheme: Annotated[S, arg(help="")]
     data: Annotated[str, arg(metavar="SET")]
-    """Private images: folder:, dicom: or npz:PATH, or a name."""
+    """Images: folder:, dicom: or npz:PATH, or a name; --label-column NAME."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
     public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
@@ -96,6 +95,7 @@ def run(arguments: Sequence[str]) -> None:
     if name not in ENCODERS:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
+    rest, column = _label_column(rest)
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
     asked: Hide[RecipeEncoder] = parse(
         kind,
@@ -104,13 +104,29 @@ def run(arguments: Sequence[str]) -> None:
         default=Hide(scheme, tyro.MISSING, tyro.MISSING),
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    hide(asked)
+    hide(replace(asked, data=by_column(asked.data, column)))
+
+
+def _label_column(arguments: Sequence[str]) -> tuple[list[str], str | None]:
+    """Take --label-column out, which the help of --data names: lines of its own would not fit one screen.
+
+    >>> _label_column(["--k", "2", "--label-column", "finding"]), _label_column(["--label-column=side"])
+    ((['--k', '2'], 'finding'), ([], 'side'))
+    """
+    rest, column = [], None
+    given = iter(arguments)
+    for argument in given:
+        option, equals, value = argument.partition("=")
+        if option != "--label-column":
+            rest.append(argument)
+        elif not (column := value if equals else next(given, "")):
+            raise BadArguments("--label-column needs the name of a column.")
+    return rest, column
 
 
 def hide(asked: Hide[RecipeEncoder]) -> None:
     """Load, hide, write, and say what was done."""
     must_be_new(asked.out)  # before an hour of loading, not after
-    asked = replace(asked, data=by_column(asked.data, asked.images.label_column))
     _check_public(asked)
     studies = asked.studies
     private = _private(asked)
