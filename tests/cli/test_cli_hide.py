@@ -150,15 +150,15 @@ def test_files_that_are_passed_over_are_named_by_type(
         (folder / name).write_text("no picture")
     assert hide(folder, out) == 0
     assert capsys.readouterr().err.startswith(
-        f"hideseek: 3 files were passed over in {folder}: 2 .dcm, 1 .txt; make PNG"
+        f"hideseek: 3 files were passed over in {folder}: 2 .dcm, 1 .txt; read DICOM files"
     )
 
 
 def test_a_class_of_other_types_is_not_lost(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "birds").mkdir()
-    (folder / "birds" / "1.tiff").write_text("no picture")
+    (folder / "birds" / "1.gif").write_text("no picture")
     assert hide(folder, out) == 1
-    assert "the subfolder 'birds' holds no JPEG, PNG, WebP or BMP image but 1 .tiff" in said(capsys)
+    assert "the subfolder 'birds' holds no JPEG, PNG, WebP, BMP or TIFF image but 1 .gif" in said(capsys)
 
 
 def test_classes_are_named_before_anything_is_written(

@@ -1,12 +1,13 @@
 import io
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from hideseek.data.decode import decode, is_grey
+from hideseek.data.decode import decode, look
 from hideseek.errors import BadInput
 
 
@@ -47,11 +48,65 @@ def test_a_transparent_palette_colour_is_laid_on_white() -> None:
     assert (decode(written(image, transparency=1), "x", 3, None) == 255).all()
 
 
-def test_sixteen_bits_become_eight_over_the_full_range() -> None:
-    values = np.array([0, 128, 129, 257, 32896, 65535], np.uint16)
-    image = Image.fromarray(np.tile(values, (8, 2)))
-    decoded = decode(written(image), "x", 1, None)[0, 0, :6]
-    assert decoded.tolist() == [round(value / 257) for value in values.tolist()]
+DEEP = np.random.default_rng(1).integers(0, 65536, (10, 12), np.uint16)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_sixteen_bits_of_grey_stay_sixteen(kind: str) -> None:
+    decoded = decode(written(Image.fromarray(DEEP), kind), "x", 1, None)
+    assert decoded.dtype == np.float32
+    assert np.array_equal(np.rint(decoded[0] * 65535), DEEP)
+    assert np.array_equal(decode(written(Image.fromarray(DEEP), kind), "x", 3, None), np.repeat(decoded, 3, 0))
+
+
+def in_colour(kind: str, alpha: bool = False) -> tuple[io.BytesIO, NDArray[np.uint16]]:
+    """16 bits of colour, red first, which OpenCV alone can write."""
+    rgb = np.random.default_rng(2).integers(0, 65536, (10, 12, 4 if alpha else 3), np.uint16)
+    done, content = cv2.imencode(kind, rgb[:, :, [2, 1, 0, 3][: rgb.shape[2]]])
+    assert done
+    return io.BytesIO(content.tobytes()), rgb
+
+
+@pytest.mark.parametrize("kind", [".png", ".tiff"])
+def test_sixteen_bits_of_colour_stay_sixteen(kind: str) -> None:
+    file, rgb = in_colour(kind)
+    decoded = decode(file, "x", 3, None)
+    assert np.array_equal(np.rint(decoded * 65535), rgb.transpose(2, 0, 1))
+    grey = decode(in_colour(kind)[0], "x", 1, None)[0]
+    assert np.allclose(grey * 65535, rgb @ [0.299, 0.587, 0.114], atol=0.1)
+
+
+def test_sixteen_transparent_bits_are_laid_on_white() -> None:
+    file, rgba = in_colour(".png", alpha=True)
+    share = rgba[:, :, 3:] / 65535
+    expected = rgba[:, :, :3] / 65535 * share + 1 - share
+    assert np.allclose(decode(file, "x", 3, None).transpose(1, 2, 0), expected, atol=1e-6)
+
+
+def test_white_may_be_zero_and_twelve_bits_a_number() -> None:
+    import tifffile
+
+    file = io.BytesIO()
+    tifffile.imwrite(file, DEEP, photometric="miniswhite")
+    assert np.array_equal(np.rint((1 - decode(file, "x", 1, None)[0]) * 65535), DEEP)
+
+
+def test_sixteen_bits_are_resized_as_eight_are() -> None:
+    coarse = np.kron(np.random.default_rng(3).integers(0, 256, (8, 12)), np.ones((4, 4))).astype(np.uint8)
+    eight = decode(written(Image.fromarray(coarse)), "x", 1, (16, 16)).astype(np.float64) / 255
+    sixteen = decode(written(Image.fromarray(coarse.astype(np.uint16) * 257)), "x", 1, (16, 16))
+    assert sixteen.shape == (1, 16, 16)
+    assert np.abs(sixteen.astype(np.float64) - eight).max() < 1.01 / 255
+
+
+def test_numbers_of_no_known_range_and_pages_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.tif"
+    Image.fromarray(np.ones((9, 9), np.float32)).save(path)
+    with pytest.raises(BadInput, match="scan holds numbers of more than 16 bits"):
+        look(path, "scan")
+    Image.fromarray(ramp()).save(path, save_all=True, append_images=[Image.fromarray(ramp())])
+    with pytest.raises(BadInput, match="scan holds several pages; store each as a file of its own"):
+        look(path, "scan")
 
 
 def test_one_bit_images_are_black_and_white() -> None:
@@ -66,9 +121,10 @@ def test_cmyk_becomes_rgb() -> None:
     assert max(green, blue) < 15
 
 
+@pytest.mark.parametrize("depth", [np.uint8, np.uint16])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_the_camera_may_be_held_any_way(orientation: int) -> None:
-    upright = Image.fromarray(ramp())
+def test_the_camera_may_be_held_any_way(orientation: int, depth: type) -> None:
+    upright = Image.fromarray(ramp().astype(depth) * (257 if depth is np.uint16 else 1))
     # How a camera stores it: the inverse of what the tag asks a viewer to do.
     stored = {
         1: lambda image: image,
@@ -83,7 +139,8 @@ def test_the_camera_may_be_held_any_way(orientation: int) -> None:
     tags = Image.Exif()
     tags[0x0112] = orientation
     file = written(Image.fromarray(np.ascontiguousarray(stored)), exif=tags)
-    assert np.array_equal(decode(file, "x", 1, None)[0], ramp())
+    decoded = decode(file, "x", 1, None)[0]
+    assert np.array_equal(np.rint(decoded * 255) if depth is np.uint16 else decoded, ramp())
 
 
 def test_resizing_covers_and_crops_the_centre() -> None:
@@ -105,10 +162,10 @@ def test_a_large_photograph_is_reduced_without_a_shift() -> None:
 def test_content_decides_and_not_the_suffix(tmp_path: Path) -> None:
     path = tmp_path / "really a png.jpg"
     Image.fromarray(ramp()).save(path, "PNG")
-    assert is_grey(path, "x")
+    assert look(path, "x").grey
     Image.fromarray(ramp()).save(path, "GIF")
     with pytest.raises(BadInput, match="not a whole JPEG"):
-        is_grey(path, "x")
+        look(path, "x")
 
 
 def test_every_cut_of_a_file_is_refused_in_one_sentence() -> None:

@@ -50,12 +50,12 @@ def with_files(folder: Path, *names: str) -> Path:
 
 
 def test_other_files_are_passed_over_and_counted_by_type(picture_folder: Make, caplog: Log) -> None:
-    folder = with_files(picture_folder(FOUR), "a/notes.txt", "a/1.dcm", "b/2.DCM", "labels.csv", "b/deeper/LICENSE")
+    folder = with_files(picture_folder(FOUR), "a/notes.txt", "a/1.dcm", "b/2.DCM", "notes.csv", "b/deeper/LICENSE")
     samples = load(f"folder:{folder}")
     assert (len(samples), samples.classes) == (4, ("a", "b"))
     (said,) = caplog.messages
     assert said.startswith(
-        f"5 files were passed over in {folder}: 2 .dcm, 1 .csv, 1 .txt, 1 without a suffix; make PNG"
+        f"5 files were passed over in {folder}: 2 .dcm, 1 .csv, 1 .txt, 1 without a suffix; read DICOM"
     )
     caplog.clear()
     assert len(load(f"folder:{folder}", labelled=False)) == 4
@@ -73,24 +73,23 @@ def test_hidden_files_and_empty_subfolders_are_passed_over_without_a_word(pictur
 def test_a_class_is_not_lost_for_the_type_of_its_files(picture_folder: Make) -> None:
     folder = with_files(picture_folder(FOUR), *(f"sick/{i}.dcm" for i in range(10)), "sick/deep/1.txt")
     assert refusal(f"folder:{folder}") == (
-        "the subfolder 'sick' holds no JPEG, PNG, WebP or BMP image but 10 .dcm, 1 .txt, so its class would be lost;"
-        " make PNG of DICOM files first, such as by dcm2img --write-png of DCMTK, or take it out."
+        "the subfolder 'sick' holds no JPEG, PNG, WebP, BMP or TIFF image but 10 .dcm, 1 .txt, so its class would be"
+        " lost; read DICOM files by dicom:PATH, in a folder of their own, or take it out."
     )
-    message = refusal(f"folder:{with_files(folder, 'x/1.tiff', 'y/2.tif')}")
+    message = refusal(f"folder:{with_files(folder, 'x/1.gif', 'y/2.gif')}")
     assert message.startswith("the subfolders 'sick', 'x', 'y' hold no JPEG")
-    assert "mogrify" in message
-    assert "dcm2img" in message
+    assert "dicom:PATH" in message
     assert len(load(f"folder:{folder}", labelled=False)) == 4
 
 
 def test_a_folder_of_other_types_alone_says_which(tmp_path: Path) -> None:
     for place in ("scans", "scans/normal"):
-        folder = with_files(tmp_path / place, "0.tif", "1.tiff")
+        folder = with_files(tmp_path / place, "0.dcm", "1.dicom")
         for labelled in (True, False):
             message = refusal(f"folder:{folder}", labelled=labelled)
-            assert "holds no JPEG, PNG, WebP or BMP image but " in message
-            assert " .tif" in message
-            assert "mogrify -format png" in message
+            assert "holds no JPEG, PNG, WebP, BMP or TIFF image but " in message
+            assert " .dcm" in message
+            assert "read DICOM files by dicom:PATH" in message
 
 
 def test_grey_images_among_colour_ones_are_counted(picture_folder: Make, caplog: Log) -> None:
@@ -110,7 +109,7 @@ def test_all_files_that_cannot_be_used_are_named_at_once(picture_folder: Make) -
         (folder / f"a/cut-{i:02}.png").write_bytes(whole[: len(whole) // 2])
     message = refusal(f"folder:{folder}")
     assert message.startswith(
-        "15 files cannot be used (not a whole JPEG, PNG, WebP or BMP image: a/cut-00.png, a/cut-01"
+        "15 files cannot be used (not a whole JPEG, PNG, WebP, BMP or TIFF image: a/cut-00.png, a/cut-01"
     )
     assert "a/cut-09.png and 4 more; smaller than 8×8 pixels: a/tiny.png); replace" in message
 
@@ -206,7 +205,7 @@ def test_too_many_pixels_are_refused_and_many_are_not(picture_folder: Make, monk
 def test_missing_empty_and_lonely_folders(picture_folder: Make, tmp_path: Path) -> None:
     assert "no folder" in refusal(f"folder:{tmp_path}/nowhere")
     (tmp_path / "empty").mkdir()
-    assert "no JPEG, PNG, WebP or BMP image" in refusal(f"folder:{tmp_path}/empty")
+    assert "no JPEG, PNG, WebP, BMP or TIFF image" in refusal(f"folder:{tmp_path}/empty")
     assert "one image only" in refusal(f"folder:{picture_folder({'a/0.png': COLOUR})}")
     assert "one class 'a'" in refusal(f"folder:{picture_folder({'a/1.png': COLOUR})}")
     assert "no folder" in refusal(f"folder:{tmp_path}/pictures/a/1.png")

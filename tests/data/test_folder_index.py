@@ -4,16 +4,21 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from hideseek.data import folder_index, load
-from hideseek.data.decode import is_grey
+from hideseek.data import folder, folder_index, load
+from hideseek.data.decode import PICTURES
+from hideseek.data.folder import listed
 from hideseek.data.folder_index import index_path
 from hideseek.data.in_order import in_order
+from hideseek.data.listing import Listing
+from hideseek.data.reader import Look
 from hideseek.errors import BadInput
 
 Make = Callable[[dict[str, tuple[int, int, int]]], Path]
@@ -23,14 +28,17 @@ FILES = {f"{kind}/{number}.png": GREY for kind in "ab" for number in range(4)}
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of files that are opened to see whether they are grey; every folder is worth an index."""
+    """The names of files that are opened for a look; every folder is worth an index."""
     names: list[str] = []
 
-    def spy(file: Path, name: str) -> bool:
+    def spy(file: Path, name: str) -> Look:
         names.append(name)
-        return is_grey(file, name)
+        return PICTURES.look(file, name)
 
-    monkeypatch.setattr(folder_index, "is_grey", spy)
+    def spied(*asked: Any) -> Listing:
+        return replace(listed(*asked), reader=replace(PICTURES, look=spy))
+
+    monkeypatch.setattr(folder, "listed", spied)
     monkeypatch.setattr(folder_index, "WORTH", 1)
     monkeypatch.setattr(folder_index, "MOMENT", -(10**12))  # files of this moment will do
     return names
@@ -109,20 +117,11 @@ def test_files_of_this_moment_are_not_kept(
     assert not index_path(folder).exists()
 
 
-def wrong_types(path: Path) -> None:
-    np.savez(path, stamps=np.arange(8.0), kinds=np.zeros(8, np.uint8))
-
-
-def wrong_order(path: Path) -> None:
+def changed(path: Path, name: str, change: Callable[[Any], Any]) -> None:
+    """Change one of the arrays of an index."""
     with np.load(path) as found:
-        arrays = {"stamps": found["stamps"][::-1].copy(), "kinds": found["kinds"]}
-    np.savez(path, **arrays)
-
-
-def wrong_kinds(path: Path) -> None:
-    with np.load(path) as found:
-        arrays = {"stamps": found["stamps"], "kinds": found["kinds"] + 7}
-    np.savez(path, **arrays)
+        arrays = {key: found[key] for key in found.files}
+    np.savez(path, **{**arrays, name: change(arrays[name])})
 
 
 def flip(path: Path) -> None:
@@ -136,9 +135,11 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:100]),
     "flipped": flip,
     "no arrays": lambda path: np.savez(path, x=np.zeros(3)),
-    "types": wrong_types,
-    "order": wrong_order,
-    "kinds": wrong_kinds,
+    "types": lambda path: changed(path, "stamps", lambda stamps: stamps.astype(float)),
+    "order": lambda path: changed(path, "stamps", lambda stamps: stamps[::-1].copy()),
+    "kinds": lambda path: changed(path, "kinds", lambda kinds: kinds + 7),
+    "sides": lambda path: changed(path, "sides", lambda sides: sides * 0),
+    "lengths": lambda path: changed(path, "sides", lambda sides: sides[1:]),
 }
 
 

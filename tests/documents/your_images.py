@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from skimage.data import astronaut, coffee, rocket
 
+from dicom_files import header, scan, write
 from hideseek.data import load
 
 CLASSES = ("normal", "pneumonia")
@@ -18,7 +19,7 @@ TRAIN, TEST = 60, 20  # images of a named set
 
 
 def write_images(folder: Path) -> None:
-    """Write `xrays/` and `new-xrays/`, a subfolder a class, `photographs/`, and `xray.png`.
+    """Write `xrays/` and `new-xrays/`, a subfolder a class, `photographs/`, `xray.png`, and `archive/` of DICOM files.
 
     Faces and their backgrounds stand in for X-rays of two kinds.
     """
@@ -31,6 +32,12 @@ def write_images(folder: Path) -> None:
                 _write(folder / name / kind / f"{place}.png", faces.pixels(slice(row, row + 1))[0, 0].numpy(), SIDE)
         first += each
     _write(folder / "xray.png", faces.pixels(slice(0, 1))[0, 0].numpy(), SIDE)
+    rows = []
+    for place in range(24):
+        name = f"patient{place // 2}/{place}.dcm"
+        write(folder / "archive" / name, header(scan(place, SIDE), f"{place // 2}", BitsStored=12, HighBit=11))
+        rows.append(f"{name},{CLASSES[place // 2 % 2]}")
+    (folder / "archive" / "labels.csv").write_text("\n".join(["file,finding", *rows]))
     for place, photograph in enumerate(_pieces(2 * SIDE)[:PHOTOGRAPHS]):
         _write(folder / "photographs" / f"{place}.jpg", photograph / 255, 2 * SIDE)
 

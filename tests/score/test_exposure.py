@@ -73,3 +73,15 @@ def test_too_much_work_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = secret_of()
     claim = Reconstruction(secret.private.pixels(), torch.arange(20), "images")
     assert bool(identification.exposure(claim, secret).isnan().all())
+
+
+def test_a_patient_is_told_once_by_his_most_exposed_image() -> None:
+    plain = secret_of()
+    secret = replace(plain, private=replace(plain.private, patients=50 - torch.arange(20) // 2))
+    right = Reconstruction(secret.private.pixels(), torch.arange(20), "images")
+    found = most_exposed(Evidence((right,)), secret)
+    assert [(each.image, each.patient, each.share) for each in found] == [(2 * n, n, 1.0) for n in range(10)]
+    scores = torch.zeros(40)
+    scores[secret.identities == 7] = 3.0  # its patient, 3, has the image 6, too
+    (told,) = most_exposed(Evidence((Membership(torch.arange(40), scores),)), secret, 1)
+    assert (told.image, told.patient) == (6, 3)

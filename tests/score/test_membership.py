@@ -156,3 +156,63 @@ def test_candidates_that_are_not_there_are_refused() -> None:
     outside = (secret.identities < 0).nonzero()[:, 0]
     claim = Membership(outside, torch.zeros(len(outside)))
     assert all("none of the candidates" in each.reason for each in judge(Evidence((claim,)), secret, seeded(0)).skipped)
+
+
+def of_patients(count: int = 60, patients: int = 20) -> MixingSecret:
+    """Private images of patients with three images each, and others likewise."""
+    private = replace(images(count), patients=torch.arange(count) % patients)
+    others = replace(images(count, seed=3), patients=1000 + torch.arange(count) % patients)
+    return truth(private, others)
+
+
+def test_a_patient_is_one_record() -> None:
+    secret = of_patients()
+    claim = claimed(secret, 0.7)
+    prepared = RULES.prepare(claim, secret)
+    assert isinstance(prepared, Membership)
+    assert len(prepared.candidates) == 40
+    means: dict[tuple[bool, int], list[float]] = {}
+    for candidate, score in enumerate(claim.scores.tolist()):  # whose each candidate is, by its pixels
+        same = (secret.candidates.images[candidate] == secret.private.images).flatten(1).all(1)
+        place = int(same.int().argmax()) if same.any() else None
+        if place is None:
+            other = (secret.candidates.images[candidate] == secret.non_members.images).flatten(1).all(1)
+            means.setdefault((False, int(other.int().argmax()) % 20), []).append(score)
+        else:
+            means.setdefault((True, place % 20), []).append(score)
+    reference = [(inside, float(np.mean(scores))) for (inside, _), scores in means.items()]
+    area = roc_auc_score([inside for inside, _ in reference], [score for _, score in reference])
+    assert judged(claim, secret).interval.mean == pytest.approx(area, abs=1e-6)
+    assert int(members(prepared, secret).sum()) == 20
+    again = RULES.prepare(prepared, secret)
+    assert isinstance(again, Membership)
+    assert torch.equal(again.scores, prepared.scores)
+
+
+def test_patients_without_an_effect_are_at_chance() -> None:
+    """Forty patients with correlated images: 5 % of p-values are below 0.05; the seeds are fixed."""
+    secret = of_patients()
+    low = 0
+    for seed in range(60):
+        chance = np.random.default_rng(seed)
+        of = chance.standard_normal(3000)  # what all images of a patient share
+        assert secret.owners is not None
+        scores = torch.from_numpy(of[secret.owners.numpy()] + 0.1 * chance.standard_normal(120)).float()
+        prepared = RULES.prepare(Membership(torch.arange(120), scores), secret)
+        assert isinstance(prepared, Membership)
+        low += beyond_chance(prepared, secret, seeded(seed)).p_value < 0.05
+    assert low <= 8  # Bin(60, 0.05) is above in 0.4 %; image by image a third would be
+
+
+def test_looks_of_patients_are_means_over_their_images() -> None:
+    secret = of_patients()
+    claim = RULES.prepare(claimed(secret, 0.0), secret)
+    found = {baseline.name: baseline.claim for baseline in RULES.baselines(claim, secret, seeded(0))}
+    bright = found["brightness alone"]
+    assert isinstance(bright, Membership)
+    assert isinstance(claim, Membership)
+    means = secret.candidates.pixels().flatten(1).double().mean(1)
+    assert secret.owners is not None
+    for candidate, value in zip(bright.candidates.tolist(), bright.scores.tolist(), strict=True):
+        mean = float(means[secret.owners == secret.owners[candidate]].mean())
+        assert abs(value) == pytest.approx(abs(mean), abs=1e-5)

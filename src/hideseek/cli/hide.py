@@ -1,7 +1,7 @@
 """`hideseek hide SCHEME`: encode images so that they can be shared."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -11,8 +11,9 @@ from tyro.conf import FlagCreatePairsOff, arg
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
 from hideseek.cli.class_names import LEAST, ClassNames, check_sizes, described, without_names
-from hideseek.cli.images import public_images, training_images
+from hideseek.cli.images import by_column, public_images, training_images
 from hideseek.cli.ledger_book import Book
+from hideseek.cli.mistakes import BadArguments
 from hideseek.cli.shared import Shared
 from hideseek.cli.terminal import say
 from hideseek.data.labels import NoLabels
@@ -67,7 +68,7 @@ class Hide(Generic[S]):
 
     scheme: Annotated[S, arg(help="")]
     data: Annotated[str, arg(metavar="SET")]
-    """Private images: folder:PATH, npz:PATH, or a name (`hideseek data`)."""
+    """Images: folder:, dicom: or npz:PATH, or a name; --label-column NAME."""
     out: Annotated[Path, arg(metavar="DIR")]
     """The folder to write, for anyone to see."""
     public: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
@@ -94,6 +95,7 @@ def run(arguments: Sequence[str]) -> None:
     if name not in ENCODERS:
         raise no_such("scheme", name, ENCODERS)
     scheme = ENCODERS[name]
+    rest, column = _label_column(rest)
     kind: Any = Hide[type(scheme)]  # type: ignore[misc] # its flags are the scheme's fields
     asked: Hide[RecipeEncoder] = parse(
         kind,
@@ -102,7 +104,24 @@ def run(arguments: Sequence[str]) -> None:
         default=Hide(scheme, tyro.MISSING, tyro.MISSING),
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    hide(asked)
+    hide(replace(asked, data=by_column(asked.data, column)))
+
+
+def _label_column(arguments: Sequence[str]) -> tuple[list[str], str | None]:
+    """Take --label-column out, which the help of --data names: lines of its own would not fit one screen.
+
+    >>> _label_column(["--k", "2", "--label-column", "finding"]), _label_column(["--label-column=side"])
+    ((['--k', '2'], 'finding'), ([], 'side'))
+    """
+    rest, column = [], None
+    given = iter(arguments)
+    for argument in given:
+        option, equals, value = argument.partition("=")
+        if option != "--label-column":
+            rest.append(argument)
+        elif not (column := value if equals else next(given, "")):
+            raise BadArguments("--label-column needs the name of a column.")
+    return rest, column
 
 
 def hide(asked: Hide[RecipeEncoder]) -> None:

@@ -1,10 +1,13 @@
 """The images that verbs name, loaded, made features where asked, and normalised."""
 
 from pathlib import Path
+from typing import Any
 
 from hideseek.data import load, normalise
+from hideseek.data.address import with_label_column
 from hideseek.data.shaping import Size
 from hideseek.records import Normalisation, Samples
+from hideseek.records.gallery import anonymous
 
 
 def training_images(
@@ -23,10 +26,15 @@ def training_images(
 def public_images(public: str, private: Samples, *, size: Size | None, features: str | None) -> Samples:
     """Load public images with the channels of the private ones, normalised by the same constants."""
     if features is not None:
-        return prepared(load(public, size=size, labelled=False), private.normalisation, features)
+        return prepared(anonymous(load(public, size=size, labelled=False)), private.normalisation, features)
     wanted: Size | None = private.shape[1:] if public.startswith("patches:") else size
     loaded = load(public, size=wanted, channels=private.shape[0], labelled=False)
-    return prepared(loaded, private.normalisation, None)
+    return prepared(anonymous(loaded), private.normalisation, None)
+
+
+def by_column(address: str | None, column: str | None) -> Any:
+    """Put the column that has the labels into an address, where there is one."""
+    return None if address is None else with_label_column(address, column)
 
 
 def prepared(samples: Samples, how: Normalisation | str, features: str | None) -> Samples:

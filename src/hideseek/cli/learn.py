@@ -10,13 +10,14 @@ import tyro
 
 from hideseek.chance import secure, seeded
 from hideseek.cli.arguments import parse
-from hideseek.cli.images import prepared, public_images, training_images
+from hideseek.cli.images import by_column, prepared, public_images, training_images
 from hideseek.cli.learn_options import AUTO, METHODS, Learn, LearnPrivately, Vanilla, lists
 from hideseek.cli.ledger_book import Book, file_digest
 from hideseek.cli.shared import Shared, apart
 from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.listing import some
+from hideseek.data.split import check_apart
 from hideseek.errors import BadInput, no_such
 from hideseek.files import clear_leftovers, must_be_new, new_file, own_folder
 from hideseek.hide import ENCODERS, RecipeEncoder
@@ -89,6 +90,9 @@ def train(asked: Learn[Any]) -> None:
 
 
 def _train(asked: Learn[Any], folder: RunFolder) -> None:
+    images = asked.images
+    data, test_data = (by_column(address, images.label_column) for address in (images.data, images.test))
+    asked = replace(asked, images=replace(images, data=data, test=test_data))
     source = _source(asked)
     training = _training(asked, len(source.samples))
     test = _test(asked, source.samples)
@@ -201,6 +205,7 @@ def _test(asked: Learn[Any], samples: Samples) -> Samples | None:
         loaded = load(images.test, size=images.size, channels=images.channels)
     else:
         loaded = load(images.test, size=(height, width), channels=channels)
+    check_apart(samples, loaded)
     return prepared(loaded, samples.normalisation, images.features)
 
 

@@ -44,7 +44,7 @@ class ImageOptions:
     release: Annotated[Path | None, _unset("DIR")] = None
     """Train on the release that `hideseek hide` wrote here."""
     data: Annotated[str | None, _unset("ADDRESS")] = None
-    """Train on folder:PATH, npz:PATH, or a name (`hideseek data`)."""
+    """Train on folder:, dicom: or npz:PATH, or a name (`hideseek data`)."""
     public: Annotated[str | None, _unset("ADDRESS")] = None
     """Public images to mix in; patches:ADDRESS cuts patches."""
     test: Annotated[str | None, _unset("ADDRESS")] = None
@@ -55,6 +55,8 @@ class ImageOptions:
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
     """Make every image grey (1) or RGB (3)."""
+    label_column: Annotated[str | None, _unset("NAME")] = None
+    """Take labels from this column (`hideseek data`)."""
     normalise: Annotated[Literal["channel", "image", "none"], arg(metavar="HOW")] = "channel"
     """Normalise by channel, by image, or none."""
     class_names: Annotated[ClassNames, arg(metavar="WHAT")] = "names"

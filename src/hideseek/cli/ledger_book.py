@@ -39,7 +39,7 @@ class Book:
         if path is None:
             return cls()
         ledger = Ledger.open(path)
-        return cls(ledger, each_source(data, ledger.key.image))
+        return cls(ledger, each_source(data, ledger.key.image, ledger.key.patient))
 
     def check(self, leaving: Leaving) -> None:
         """Refuse what is over the budget before the work, not after; say where none of the images is known."""

@@ -46,7 +46,7 @@ class Show:
     file: Annotated[Path, Positional, arg(metavar="FILE")]
     """The ledger."""
     data: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
-    """Sum up for these images alone: folder:PATH, npz:PATH, or a name."""
+    """Sum up for these images alone: folder:, dicom: or npz:PATH, or a name."""
     delta: Annotated[float | None, arg(metavar="δ", help_behavior_hint="(default: the budget's)")] = None
     """Give ε at this δ."""
     json: Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")] = False
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> None:
         raise BadInput(f"--delta must be between 0 and 1, not {asked.delta:g}.")
     ledger = Ledger.open(asked.file)
     contents = ledger.read()
-    images = None if asked.data is None else each_source(asked.data, ledger.key.image)
+    images = None if asked.data is None else each_source(asked.data, ledger.key.image, ledger.key.patient)
     found = summary(contents, images, asked.delta)
     if images is not None:
         must_be_known(found, asked.file, str(asked.data))

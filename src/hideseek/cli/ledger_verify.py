@@ -37,7 +37,7 @@ class Verify:
     file: Annotated[Path, Positional, arg(metavar="FILE")]
     """The ledger."""
     data: Annotated[str | None, arg(metavar="SET", help_behavior_hint="")] = None
-    """Tell whether it is the ledger of these images: folder:PATH, npz:PATH, or a name."""
+    """Tell whether it is the ledger of these images: folder:, dicom: or npz:PATH, or a name."""
     release: Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = ()
     """A release that must have its entry; may be given several times."""
     json: Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")] = False
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> None:
     ledger = Ledger.unchecked(asked.file)
     contents, wrong = ledger.examine()
     if asked.data is not None and not wrong:
-        known = each_source(asked.data, ledger.key.image)
+        known = each_source(asked.data, ledger.key.image, ledger.key.patient)
         must_be_known(summary(contents, known), asked.file, asked.data)
     wrong += [f"{folder} has no entry" for folder in asked.release if not has_entry(contents, folder)]
     notes = [note for entry in contents.entries for note in _notes(entry)]

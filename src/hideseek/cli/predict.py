@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
@@ -19,6 +19,7 @@ from hideseek.cli.images import prepared, public_images
 from hideseek.cli.terminal import say, shown
 from hideseek.data import load
 from hideseek.data.folder import image_files, load_files
+from hideseek.data.labels import NoLabels
 from hideseek.errors import BadInput
 from hideseek.files import new_file
 from hideseek.hide.files.schemes import BadParameter, from_json
@@ -55,7 +56,7 @@ class Predict:
     model: Annotated[Path, tyro.conf.Positional, arg(metavar="MODEL", help_behavior_hint="")]
     """The folder that `hideseek learn` wrote, or the model in it."""
     images: Annotated[tuple[str, ...], tyro.conf.Positional, arg(metavar="IMAGES", help_behavior_hint="")]
-    """Image files, one folder, or one address (folder:PATH, npz:PATH or a name)."""
+    """Image files, one folder, or one address (folder:, dicom: or npz:PATH or a name)."""
     out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write the CSV to this file instead of to the terminal."""
     hiding: Annotated[HidingOptions, arg(help="")] = field(default_factory=HidingOptions)
@@ -124,7 +125,11 @@ def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:
 def _fitted(address: str, trained: Trained) -> Samples:
     """Load images from an address in the form that the model takes."""
     raw = trained.features is not None or trained.shape[1:] == (1, 1)
-    loaded = load(address, size=_raw_size(trained), channels=None if raw else trained.shape[0])
+    how: dict[str, Any] = {"size": _raw_size(trained), "channels": None if raw else trained.shape[0]}
+    try:
+        loaded = load(address, **how)
+    except NoLabels:  # whose accuracy is not asked for
+        loaded = load(address, **how, labelled=False)
     return prepared(loaded, trained.normalisation, trained.features)
 
 

@@ -47,7 +47,7 @@ class UpdateImages:
     """The images."""
 
     data: Annotated[str, arg(metavar="ADDRESS")]
-    """Private images with labels: folder:PATH, npz:PATH, or a name (see `hideseek data`)."""
+    """Private images with labels: folder:, dicom: or npz:PATH, or a name (see `hideseek data`)."""
     own: Annotated[str | None, _unset("ADDRESS")] = None
     """Images that the attacker has; by default photographs. Like ones make him stronger."""
     sample: Annotated[int | None, _unset("N")] = None
@@ -56,13 +56,21 @@ class UpdateImages:
     """Resize and centre-crop every image to this side."""
     channels: Annotated[Literal[1, 3] | None, _unset("1|3")] = None
     """Make every image grey (1) or RGB (3)."""
+    label_column: Annotated[str | None, _unset("NAME")] = None
+    """Take labels from this column of a labels.csv, or of an npz with several an image."""
     normalise: Annotated[Literal["channel", "image", "none"] | None, _unset("HOW")] = None
     """By channel (the default), by image, or none; a model's file has its own."""
 
     def images(self, how: Any) -> Images:
         """Give them as options of any audit, normalised in some way."""
         return Images(
-            self.data, own=self.own, sample=self.sample, size=self.size, channels=self.channels, normalise=how
+            self.data,
+            own=self.own,
+            sample=self.sample,
+            size=self.size,
+            channels=self.channels,
+            label_column=self.label_column,
+            normalise=how,
         )
 
 

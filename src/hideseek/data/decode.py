@@ -1,4 +1,4 @@
-"""One image file in, its bytes out."""
+"""One image file in, its pixels out: bytes, or floats where it has 16 bits."""
 
 import struct
 import zlib
@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hideseek.data.deep_image import BITS, deep_pixels, depth, fitted, is_deep
+from hideseek.data.reader import Look, Reader
 from hideseek.data.shaping import covering
 from hideseek.errors import BadInput
 from hideseek.files import check_plain
@@ -18,13 +20,12 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 SMALLEST = 8  # pixels on a side
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
-KINDS = "JPEG, PNG, WebP or BMP"
-_DICOM = "make PNG of DICOM files first, such as by dcm2img --write-png of DCMTK"
-_TIFF = "make PNG of TIFF files first, such as by mogrify -format png of ImageMagick"
-CONVERT = {".dcm": _DICOM, ".dicom": _DICOM, ".dic": _DICOM, ".tif": _TIFF, ".tiff": _TIFF}
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
+KINDS = "JPEG, PNG, WebP, BMP or TIFF"
+_DICOM = "read DICOM files by dicom:PATH, in a folder of their own"
+CONVERT = {".dcm": _DICOM, ".dicom": _DICOM, ".dic": _DICOM}
 _ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error)
 
@@ -39,10 +40,10 @@ class BadImage(BadInput):
 
 
 def how_to_convert(suffixes: Iterable[str]) -> str:
-    """Say how files of these types become images that can be read; nothing where that is not known.
+    """Say how files of these types can be read; nothing where that is not known.
 
-    >>> how_to_convert([".txt", ".tiff"])
-    'make PNG of TIFF files first, such as by mogrify -format png of ImageMagick'
+    >>> how_to_convert([".txt", ".dcm"])
+    'read DICOM files by dicom:PATH, in a folder of their own'
     """
     return ", and ".join(dict.fromkeys(CONVERT[suffix] for suffix in suffixes if suffix in CONVERT))
 
@@ -68,8 +69,8 @@ def blame(name: str) -> Iterator[None]:
         raise BadImage(name, f"not a whole {KINDS} image", sentence) from error
 
 
-def is_grey(file: Path, name: str) -> bool:
-    """Tell from the header alone whether an image is grey, and refuse those that are too small."""
+def look(file: Path, name: str) -> Look:
+    """Tell from its head what an image is like, and refuse one that is too small, or that is no picture."""
     with blame(name), _opened(file) as image:
         if min(image.size) < SMALLEST:
             raise BadImage(
@@ -78,28 +79,49 @@ def is_grey(file: Path, name: str) -> bool:
                 f"{name} has {image.width}×{image.height} pixels and at least {SMALLEST}×{SMALLEST} are needed;"
                 " replace it or take it out.",
             )
-        return image.mode in ("1", "L", "LA", "I") or image.mode.startswith("I;16")
+        if image.mode == "F" or depth(image) > BITS:
+            fault = f"numbers of more than {BITS} bits"
+            raise BadImage(name, fault, f"{name} holds {fault}, of unknown range; store it in {BITS} bits.")
+        if image.format == "TIFF" and getattr(image, "n_frames", 1) > 1:
+            fault = "several pages"
+            raise BadImage(name, fault, f"{name} holds {fault}; store each as a file of its own.")
+        grey = image.mode in ("1", "L", "LA") or image.mode.startswith("I")
+        return Look(min(image.size), grey, is_deep(image))
 
 
-def decode(file: Path | IO[bytes], name: str, channels: int, size: tuple[int, int] | None) -> NDArray[np.uint8]:
-    """Give an image as bytes, c×h×w, upright, with one channel or three; resized and cropped to `size` if given.
+def decode(file: Path | IO[bytes], name: str, channels: int, size: tuple[int, int] | None) -> NDArray[np.generic]:
+    """Give an image, c×h×w, upright, with one channel or three; resized and cropped to `size` if given.
 
-    Transparency is laid on white, as a viewer shows it; 16 bits of grey become 8 over the full range; the first
-    frame of an animation is taken. Colour profiles are not applied.
+    It comes as bytes, or as floats from 0 to 1 where it has 16 bits to a number. Transparency is laid on white, as a
+    viewer shows it; the first frame of an animation is taken. Colour profiles are not applied.
     Deviation: a JPEG more than twice too large is scaled down by its decoder first, which is several times faster.
     """
     from PIL import Image
 
     with blame(name), _opened(file) as opened:
+        if is_deep(opened):
+            turn = opened.getexif().get(_ORIENTATION, 1)
+            return fitted(deep_pixels(file, opened, turn, channels), size)
         if size is not None:
             opened.draft(None, (2 * max(size), 2 * max(size)))
-        image = _without_alpha(_eight_bits(_upright(opened))).convert("L" if channels == 1 else "RGB")
+        image = _without_alpha(_upright(opened)).convert("L" if channels == 1 else "RGB")
         if size is not None:
             height, width = covering(image.height, image.width, size)
             top, left = (height - size[0]) // 2, (width - size[1]) // 2
             image = image.resize((width, height), Image.Resampling.BILINEAR)
             image = image.crop((left, top, left + size[1], top + size[0]))
         return np.asarray(image, np.uint8).reshape(image.height, image.width, channels).transpose(2, 0, 1)
+
+
+def _only(file: Path, name: str, channels: int, size: tuple[int, int] | None) -> Iterator[NDArray[np.generic]]:
+    yield decode(file, name, channels, size)
+
+
+def _is_picture(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES
+
+
+PICTURES = Reader(KINDS, _is_picture, look, _only, threads=4, indexed=True)  # Pillow works without Python's lock
 
 
 def _opened(file: Path | IO[bytes]) -> "ImageFile":
@@ -125,16 +147,6 @@ def _upright(image: "Image") -> "Image":
     }
     turn = turns.get(image.getexif().get(_ORIENTATION, 1))
     return image if turn is None else image.transpose(turn)
-
-
-def _eight_bits(image: "Image") -> "Image":
-    """Scale 16-bit grey to bytes: 65,535 becomes 255."""
-    from PIL import Image
-
-    if not image.mode.startswith("I"):
-        return image
-    values = np.asarray(image).astype(np.int64).clip(0, 65535)
-    return Image.fromarray(((values + 128) // 257).astype(np.uint8))
 
 
 def _without_alpha(image: "Image") -> "Image":

@@ -87,7 +87,7 @@ def _scaled(path: Path, name: str) -> NDArray[np.uint8]:
     with Image.open(path) as image:
         factor = _SHORTER_SIDE / min(image.size)
         size = round(image.height * factor), round(image.width * factor)
-    return decode(path, name, 3, size)
+    return decode(path, name, 3, size).astype(np.uint8, copy=False)
 
 
 def _find(file: str) -> Path:

@@ -1,50 +1,65 @@
-"""A folder of images, a subfolder a class."""
+"""Image files of a folder, with their classes and patients."""
 
 import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from hideseek.data.decode import BadImage, decode
-from hideseek.data.folder_index import BAD, GREY, Looks, look
+from hideseek.data.decode import PICTURES, BadImage
+from hideseek.data.folder_index import look
 from hideseek.data.in_order import in_order
-from hideseek.data.labels import one_hot, unlabelled
-from hideseek.data.listing import Listing, list_folder, some
+from hideseek.data.labels import NoLabels, one_hot, unlabelled
+from hideseek.data.listing import Listing, list_folder, readable, some
+from hideseek.data.patients import check_classes, numbered
+from hideseek.data.reader import Look, Reader, proposed_side
 from hideseek.data.store import allocate
 from hideseek.errors import BadInput
 from hideseek.progress import track
 from hideseek.records import Samples
-
-_THREADS = 4  # Pillow decodes without Python's lock
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-def load_folder(path: str, size: tuple[int, int] | None, channels: int | None, labelled: bool) -> Samples:
-    """Read the images of a folder; subfolders, sorted by name, are the classes.
+def load_folder(
+    path: str,
+    size: tuple[int, int] | None,
+    channels: int | None,
+    labelled: bool,
+    reader: Reader = PICTURES,
+    column: str | None = None,
+) -> Samples:
+    """Read the images of a folder, or of a file of several; classes are subfolders, sorted by name, or in a labels.csv.
 
-    Files whose suffix is not that of an image are passed over, and counted in the log; so are hidden ones, uncounted.
+    Files of other kinds are passed over, and counted in the log; so are hidden ones, uncounted. Images of 16 bits make
+    the set one of floats from 0 to 1. Whose images they are comes from the labels.csv, or from the files.
     """
-    listing = list_folder(Path(path).expanduser(), labelled)
-    if len(listing.files) < 2:
-        raise BadInput(f"the folder {path} holds one image only; hiding needs two or more.")
-    images = torch.from_numpy(_decode_all(listing, size, channels))
-    labels = one_hot(np.array(listing.ids), len(listing.classes)) if labelled else unlabelled(len(images))
-    return Samples(images, labels, scale=torch.full((1, 1), 1 / 255), classes=listing.classes)
+    listing = listed(Path(path).expanduser(), labelled, reader, column)
+    images, seen = _decode_all(listing, size, channels)
+    if len(images) < 2:
+        raise BadInput(f"{readable(path)} holds one image only; hiding needs two or more.")
+    who = identities(listing, seen)
+    if labelled:
+        check_classes(listing.ids, [who[start] for start in _starts(seen)], listing.classes, readable(path))
+    _warn_of_words(seen)
+    ids = np.repeat(np.array(listing.ids, np.int64), [each.frames for each in seen]) if labelled else None
+    labels = unlabelled(len(images)) if ids is None else one_hot(ids, len(listing.classes))
+    return Samples(images, labels, scale=_scale(images), classes=listing.classes, patients=numbered(who))
 
 
 def load_files(files: Sequence[Path], size: tuple[int, int] | None, channels: int | None) -> Samples:
     """Read image files, in their order, without labels."""
-    images = torch.from_numpy(_decode_all(Listing(Path(), tuple(files)), size, channels))
-    return Samples(images, unlabelled(len(images)), scale=torch.full((1, 1), 1 / 255))
+    images, _ = _decode_all(Listing(Path(), tuple(files)), size, channels)
+    return Samples(images, unlabelled(len(images)), scale=_scale(images))
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -52,41 +67,103 @@ def image_files(folder: Path) -> list[Path]:
     return list(list_folder(folder, labelled=False).files)
 
 
-def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | None) -> NDArray[np.uint8]:
+def listed(path: Path, labelled: bool, reader: Reader, column: str | None, log: bool = True) -> Listing:
+    """List a folder; of a kind of which a file may hold several images, one file too."""
+    if reader is PICTURES or not path.is_file():
+        return list_folder(path, labelled, log, reader, column)
+    if labelled:
+        raise NoLabels(f"the images in {readable(path)} have no classes (in Python, labelled=False does without).")
+    return Listing(path.parent, (path,), reader=reader)
+
+
+def identities(listing: Listing, seen: Sequence[Look], start: int = 0) -> list[str | None]:
+    """Say whose each image of files from `start` on is, as a table or else the files call him; never to be shown."""
+    named = listing.patients[start : start + len(seen)] or (None,) * len(seen)
+    whose = (patient or each.patient for patient, each in zip(named, seen, strict=True))
+    return [patient for patient, each in zip(whose, seen, strict=True) for _ in range(each.frames)]
+
+
+def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | None) -> tuple[Tensor, list[Look]]:
     """Decode every file into one array, on a few threads; files that cannot be decoded are named all at once."""
     from PIL.Image import DecompressionBombWarning
 
-    count, threads = len(listing.files), min(_THREADS, os.cpu_count() or 1)
+    reader, count = listing.reader, len(listing.files)
+    threads = min(reader.threads, os.cpu_count() or 1)
     with warnings.catch_warnings():
         # Pillow warns from 90 and refuses from 180 million pixels: the refusal is the limit here.
         warnings.simplefilter("ignore", DecompressionBombWarning)
-        looks = look(listing, threads)
-        wanted = channels or _common_channels(looks)
+        seen = look(listing, threads)
+        whole = [each for each in seen if isinstance(each, Look)]
+        if not whole:
+            raise _all_of([each for each in seen if isinstance(each, BadImage)]) or AssertionError
+        wanted = channels or _common_channels(whole)
 
-        def decoded(row: int) -> NDArray[np.uint8] | BadImage:
-            if row in looks.faults:
-                return looks.faults[row]
-            return _tried(lambda: decode(listing.files[row], listing.name(row), wanted, size))
+        def decoded(row: int) -> Iterator[NDArray[np.generic]]:
+            return reader.read(listing.files[row], listing.name(row), wanted, size)
+
+        def begun(row: int) -> NDArray[np.generic] | BadImage:
+            return _tried(lambda: next(decoded(row)))
 
         # Shapes are compared with that of the first image that is whole.
-        whole = ((row, image.shape) for row in range(count) if not isinstance(image := decoded(row), BadImage))
-        first, shape = next(whole, (0, (0,)))
-        images = allocate((count, *shape), np.uint8)
+        tried = ((row, begun(row)) for row in range(count) if isinstance(seen[row], Look))
+        first, shape = next(((row, image.shape) for row, image in tried if not isinstance(image, BadImage)), (0, (0,)))
+        kind = np.float32 if any(each.deep for each in whole) else np.uint8
+        images = allocate((sum(each.frames for each in whole), *shape), kind)
+        starts = _starts([each if isinstance(each, Look) else Look(0, grey=True, frames=0) for each in seen])
 
-        def place(row: int) -> BadInput | None:
-            image = decoded(row)
-            if isinstance(image, BadImage):
-                return image
-            if image.shape != shape:
-                return BadInput(_two_sizes(listing, first, row, (shape, image.shape)))
-            images[row] = image
-            return None
+        def put(row: int) -> BadInput | None:
+            before = seen[row]
+            if isinstance(before, BadImage):
+                return before
+            found = _tried(lambda: fill(row, before.frames))
+            return found if isinstance(found, BadInput) else None
 
-        placed = track(in_order(place, count, threads), "decoding images", count)
+        def fill(row: int, frames: int) -> BadInput | None:
+            """Put the images of a file where they belong, or say what is wrong with them."""
+            place = 0
+            for image in decoded(row):
+                if image.shape != shape:
+                    sides = [each.side for each in whole]
+                    return BadInput(_two_sizes(listing, first, row, (shape, image.shape), proposed_side(sides)))
+                if place < frames:
+                    images[starts[row] + place] = _of_kind(image, kind)
+                place += 1
+            return None if place == frames else _miscounted(listing.name(row), frames, place)
+
+        placed = track(in_order(put, count, threads), "decoding images", count)
         faults = [fault for fault in placed if fault is not None]
     if faults:
         raise _all_of([fault for fault in faults if isinstance(fault, BadImage)]) or faults[0]
-    return images.view(np.uint8)
+    return torch.from_numpy(images), whole
+
+
+def _starts(seen: Sequence[Look]) -> list[int]:
+    """Give the place of the first image of every file."""
+    return [0, *accumulate(each.frames for each in seen)][:-1]
+
+
+def _of_kind(image: NDArray[np.generic], kind: type[np.generic]) -> NDArray[np.generic]:
+    """Give bytes as floats beside images of more depth."""
+    return image.astype(np.float32) / 255 if image.dtype == np.uint8 and kind is np.float32 else image
+
+
+def _scale(images: Tensor) -> Tensor:
+    return torch.full((1, 1), 1 / 255 if images.dtype == torch.uint8 else 1.0)
+
+
+def _miscounted(name: str, frames: int, count: int) -> BadImage:
+    sentence = f"{name} says that it has {frames:,} frames and has {count:,}; replace it or take it out."
+    return BadImage(name, "another number of frames than it says", sentence)
+
+
+def _warn_of_words(seen: Sequence[Look]) -> None:
+    """Warn of words in pixels: they may be names, and no scheme knows it."""
+    burnt = sum(each.burnt_in for each in seen)
+    if burnt:
+        _log.warning(
+            "%d of %d files %s that words are written into the pixels, which may be names: look at them first.",
+            *(burnt, len(seen), "says" if burnt == 1 else "say"),
+        )
 
 
 def _tried(work: Callable[[], T]) -> T | BadImage:
@@ -97,9 +174,9 @@ def _tried(work: Callable[[], T]) -> T | BadImage:
         return bad
 
 
-def _common_channels(looks: Looks) -> int:
+def _common_channels(seen: Sequence[Look]) -> int:
     """Give one channel if all images are grey, else three, and log if some are grey."""
-    count, total = int((looks.kinds == GREY).sum()), int((looks.kinds != BAD).sum())
+    count, total = sum(each.grey for each in seen), len(seen)
     if 0 < count < total:
         _log.warning("%d of %d images %s grey: all become three channels.", count, total, "is" if count == 1 else "are")
     return 1 if count == total else 3
@@ -114,9 +191,9 @@ def _all_of(bad: Sequence[BadImage]) -> BadImage | None:
     return BadImage("", "", f"{len(bad):,} files cannot be used ({named}); replace them or take them out.")
 
 
-def _two_sizes(listing: Listing, first: int, row: int, shapes: Sequence[tuple[int, ...]]) -> str:
+def _two_sizes(listing: Listing, first: int, row: int, shapes: Sequence[tuple[int, ...]], side: int) -> str:
     one, two = (f"{width}×{height}" for _, height, width in shapes)
     return (
-        f"{listing.name(first)} has {one} pixels and {listing.name(row)} has {two}; give one size for all images,"
-        " or ?side=… inside patches:."
+        f"{listing.name(first)} has {one} pixels and {listing.name(row)} has {two}; give one size for all images, such"
+        f" as {side}, or ?side=… inside patches:."
     )

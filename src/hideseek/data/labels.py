@@ -27,6 +27,10 @@ class OneClass(BadLabels):
     """All images are of one class."""
 
 
+class ManyLabels(BadLabels):
+    """Every image has several labels, and none was chosen."""
+
+
 def unlabelled(count: int) -> Float[Tensor, "count 0"]:
     """Give the labels of images that have none."""
     return torch.zeros(count, 0)
@@ -47,6 +51,26 @@ def one_hot(ids: NDArray[Any], classes: int) -> Float[Tensor, "n classes"]:
     labels = torch.zeros(len(ids), classes)
     labels[torch.arange(len(ids)), torch.from_numpy(ids.astype(np.int64))] = 1
     return labels
+
+
+def chosen(stored: NDArray[Any], column: str | None, name: str) -> NDArray[Any]:
+    """Give one column of labels of which an image has several at once, such as findings; others as they are.
+
+    Rows are mixed with weights that sum to one, and so are labels, so that each image has one class, or shares of
+    several that sum to one: of findings that come together one is taken, whose classes are its values.
+    """
+    several = stored.shape[1] if stored.ndim == 2 and stored.dtype.kind in "biu" else 1
+    if several == 1 and column is None:
+        return stored
+    if several == 1:
+        raise BadInput(f"{name} holds one label for each image, so that there is no column to choose; leave it out.")
+    if column is None:
+        raise ManyLabels(
+            f"{name} holds {several} labels for each image; name one of them as the label column, 0 to {several - 1}."
+        )
+    if not column.isdecimal() or int(column) >= several:
+        raise BadInput(f"{name} has the columns 0 to {several - 1} of labels, and not {column}.")
+    return stored[:, int(column)]
 
 
 def class_ids(stored: NDArray[Any], name: str) -> NDArray[Any] | None:

@@ -1,6 +1,7 @@
 """Images for a gallery of candidates that are not among the private ones."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 
 import torch
 
@@ -18,17 +19,19 @@ def non_members(
 
     Those offered come first, then mirrored private ones, which have the statistics of the private ones; where a scheme
     itself mirrors left and right, they are turned upside down. An image that is a private one, pixel for pixel, or
-    that came before, is left out.
+    that came before, is left out; so is one of a patient who has private images.
     """
     known = set(image_digests(private))
+    patients: set[int | None] = set() if private.patients is None else set(private.patients.tolist())
     found = unlabelled(private.take(slice(0, 0)))
     counts = {}
     for name, samples in (*offered.items(), (MIRRORED, mirrored(private, upside_down=upside_down))):
         new: list[int] = []
-        for place, digest in enumerate(image_digests(samples)):
+        whose: Iterable[int | None] = itertools.repeat(None) if samples.patients is None else samples.patients.tolist()
+        for place, (digest, patient) in enumerate(zip(image_digests(samples), whose, strict=False)):
             if len(found) + len(new) == len(private):
                 break
-            if digest not in known:
+            if digest not in known and patient not in patients:
                 known.add(digest)
                 new.append(place)
         if new:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from hideseek.data import members
-from hideseek.data.labels import BadLabels, NoLabels, to_labels, unlabelled, width_of
+from hideseek.data.labels import BadLabels, NoLabels, chosen, to_labels, unlabelled, width_of
 from hideseek.data.store import allocate, chunks, fits_memory
 from hideseek.errors import BadInput
 from hideseek.files import amount
@@ -37,8 +37,12 @@ def keys_of(split: str) -> tuple[tuple[str, str], ...]:
     return ((f"x_{split}", f"y_{split}"), (f"{split}_images", f"{split}_labels"))
 
 
-def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, ...] = ()) -> Samples:
+def load_npz(
+    path: Path, split: str | None, labelled: bool, classes: tuple[str, ...] = (), column: str | None = None
+) -> Samples:
     """Read one split of an .npz file; with no split named, the training images or the only ones.
+
+    Where images have several labels each, n×m whole numbers as in ChestMNIST, `column` names the one to take.
 
     Class names are taken from an optional array of strings called `classes`. Of images in uint16, 65,535 is white, or
     the largest number of so many bits as an optional array `bits` says: 4,095 where that is 12.
@@ -62,8 +66,8 @@ def load_npz(path: Path, split: str | None, labelled: bool, classes: tuple[str, 
     _check_kind(found[images_key], f"{images_key} in {path}")
     names, labels = (classes or _class_names(path, found)) if labelled else (), unlabelled(shape[0])
     if labelled:  # which are small, before images are unpacked
-        every = ((key, _small(path, key, found)) for key in _label_keys(found))
-        stored = _small(path, labels_key, found)
+        every = [(key, chosen(_small(path, key, found), column, f"{key} in {path}")) for key in _label_keys(found)]
+        stored = dict(every)[labels_key]
         labels = to_labels(stored, f"{labels_key} in {path}", max(width_of(every), len(names)))
         if names and len(names) != labels.shape[1]:
             raise BadLabels(f"{path} has {len(names)} class names for {labels.shape[1]} classes; match them.")

@@ -62,7 +62,7 @@ def public_patches(source: Samples, size: Size, each: int = EACH, keypoints: int
         unlabelled(len(patches)),
         source.scale if len(source.scale) == 1 else source.scale[places],
         source.shift if len(source.shift) == 1 else source.shift[places],
-        cut_from=CutFrom(replace(source, labels=unlabelled(len(source)), classes=()), places),
+        cut_from=CutFrom(replace(source, labels=unlabelled(len(source)), classes=(), patients=None), places),
     )
 
 

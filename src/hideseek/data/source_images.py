@@ -11,10 +11,11 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from hideseek.data.address import load, parse
-from hideseek.data.decode import decode, is_grey
+from hideseek.data.address import COLUMN, READERS, Address, load, parse
+from hideseek.data.folder import identities, listed
+from hideseek.data.label_table import NAME
 from hideseek.data.labels import BadLabels
-from hideseek.data.listing import Listing, list_folder
+from hideseek.data.listing import Listing
 from hideseek.data.named import DATASETS
 from hideseek.errors import BadInput
 from hideseek.progress import track
@@ -22,16 +23,17 @@ from hideseek.progress import track
 T = TypeVar("T")
 
 
-def each_source(address: str, work: Callable[[NDArray[np.generic]], T]) -> list[T]:
+def each_source(address: str, work: Callable[[NDArray[np.generic]], T], of_patient: Callable[[str], T]) -> list[T]:
     """Give what `work` makes of every image, c×h×w, in the order in which they are loaded.
 
-    Files are decoded upright, of their own size and number of channels; arrays are taken as they are stored.
+    Where patients are known, they are the records: it is what `of_patient` makes of what the source calls them. Files
+    are decoded upright, of their own size and number of channels; arrays are taken as they are stored.
     """
     place = parse(address)
     if place.kind == "patches":
         raise BadInput("whole images are looked at here: name the images themselves, not patches of them.")
-    if place.kind == "folder":
-        return _of_files(_listed(Path(place.target).expanduser()), work)
+    if place.kind in READERS:
+        return _of_files(_listed(place), work, of_patient)
     stored = load(address, labelled=False).images
     return [work(image) for image in track(stored.numpy(), "looking at images", len(stored))]
 
@@ -39,9 +41,10 @@ def each_source(address: str, work: Callable[[NDArray[np.generic]], T]) -> list[
 def source_stamp(address: str) -> str:
     """Give what changes where images are added, removed or written anew: names, sizes and times of their files."""
     place = parse(address)
-    files: Sequence[Path | None] = (Path(place.target).expanduser(),)
-    if place.kind == "folder":
-        files = _listed(Path(place.target).expanduser()).files
+    target = Path(place.target).expanduser()
+    files: Sequence[Path | None] = (target,)
+    if place.kind in READERS:
+        files = (*_listed(place).files, target / NAME)
     elif place.kind in DATASETS:
         files = (DATASETS[place.kind].path,)
     total = blake3(address.encode())
@@ -51,22 +54,30 @@ def source_stamp(address: str) -> str:
     return total.hexdigest()
 
 
-def _listed(folder: Path) -> Listing:
+def _listed(place: Address) -> Listing:
     """List a folder in the order in which it is loaded: by class where there are classes."""
+    how = Path(place.target).expanduser(), READERS[place.kind], place.options.get(COLUMN)
+    path, reader, column = how
     try:
-        return list_folder(folder, labelled=True, log=False)  # whoever loads them does
+        return listed(path, True, reader, column, log=False)  # whoever loads them does
     except BadLabels:
-        return list_folder(folder, labelled=False, log=False)
+        return listed(path, False, reader, column, log=False)
 
 
-def _of_files(listing: Listing, work: Callable[[NDArray[np.generic]], T]) -> list[T]:
+def _of_files(listing: Listing, work: Callable[[NDArray[np.generic]], T], of_patient: Callable[[str], T]) -> list[T]:
     from PIL.Image import DecompressionBombWarning
 
-    def done(row: int) -> T:
-        file, name = listing.files[row], listing.name(row)
-        return work(decode(file, name, 1 if is_grey(file, name) else 3, None))
+    reader, rows = listing.reader, range(len(listing.files))
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+    def done(row: int) -> list[T]:
+        file, name = listing.files[row], listing.name(row)
+        seen = reader.look(file, name)
+        patient = identities(listing, [seen], row)[0]
+        if patient is not None:
+            return [of_patient(patient)] * seen.frames
+        return [work(image) for image in reader.read(file, name, 1 if seen.grey else 3, None)]
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(min(reader.threads, os.cpu_count() or 1)) as pool:
         warnings.simplefilter("ignore", DecompressionBombWarning)
-        rows = range(len(listing.files))
-        return list(track(pool.map(done, rows), "looking at images", len(rows)))
+        found = list(track(pool.map(done, rows), "looking at images", len(rows)))
+    return [each for several in found for each in several]

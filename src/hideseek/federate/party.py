@@ -50,7 +50,7 @@ class PartySettings:
     """What the owner of a node says, and no server can change."""
 
     data: str
-    """Private images: folder:PATH, npz:PATH, or a name."""
+    """Private images: folder:, dicom: or npz:PATH, or a name."""
     folder: Path
     """Where the party keeps its encodings, its log and the models that it got."""
     part: Part | None = None
@@ -115,12 +115,12 @@ def known_images(settings: PartySettings, agreement: Agreement, key: LedgerKey) 
 
 @lru_cache(maxsize=8)
 def _known_images(settings: PartySettings, agreement: Agreement, key: LedgerKey, stamp: str) -> tuple[bytes, ...]:
-    every = each_source(settings.data, key.image)
+    every = each_source(settings.data, key.image, key.patient)
     if settings.part is None:
         return tuple(every)
     images = load(settings.data, size=agreement.size)  # whose labels a split may go by
     places = torch.arange(len(images), dtype=torch.float32)[:, None, None, None]
-    part = settings.part.take(Samples(places, images.labels))
+    part = settings.part.take(Samples(places, images.labels, patients=images.patients))
     return tuple(every[int(place)] for place in part.images.flatten())
 
 

@@ -146,7 +146,7 @@ def absolute(address: str) -> str:
     ('faces', 'npz:/data/a.npz?split=test')
     """
     kind, found, path = address.partition(":")
-    return f"{kind}:{Path(path).expanduser().absolute()}" if found and kind in ("folder", "npz") else address
+    return f"{kind}:{Path(path).expanduser().absolute()}" if found and kind in ("folder", "dicom", "npz") else address
 
 
 def _node(place: int) -> str:

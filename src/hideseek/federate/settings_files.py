@@ -19,7 +19,7 @@ PART = {"part": int, "parts": int, "alpha": float}
 OF_NODE = {"data": str, "record": bool, **PART}
 NODE_TEMPLATE = """# What this node has. Only its owner changes this file, and policy.toml beside it.
 
-# Private images with labels: folder:PATH, npz:PATH, or a name.
+# Private images with labels: folder:, dicom: or npz:PATH, or a name.
 data = {data}
 {part}
 # Whether to keep what was sent, with the ground truth, for an audit of one's own (hideseek audit --recorded kept).

@@ -50,7 +50,7 @@ def extract(samples: Samples, extractor: Extractor, batch: int = 16) -> Samples:
             found = torch.empty(len(samples), *part.shape[1:])
         found[rows] = part.cpu()
     assert found is not None  # noqa: S101 (there is at least one image)
-    return Samples(found, samples.labels, classes=samples.classes)
+    return Samples(found, samples.labels, classes=samples.classes, patients=samples.patients)
 
 
 @torch.inference_mode()

@@ -10,15 +10,23 @@ from torch import Tensor
 from hideseek.files import content
 from hideseek.records.samples import Samples
 
+_UNKNOWN = 1 << 62  # from here on, numbers of images that no patient is known of; patients have smaller ones
+
 
 def mirrored(samples: Samples, *, upside_down: bool = False) -> Samples:
     """Mirror images left and right, or top and bottom: others of the same kind, which are always to be had."""
-    return unlabelled(replace(samples, images=samples.images.flip(2 if upside_down else 3)))
+    patients = None if samples.patients is None else ~samples.patients  # of nobody who is private
+    return unlabelled(replace(samples, images=samples.images.flip(2 if upside_down else 3), patients=patients))
 
 
 def unlabelled(samples: Samples) -> Samples:
     """Give images without their labels."""
     return replace(samples, labels=torch.empty(len(samples), 0), classes=())
+
+
+def anonymous(samples: Samples) -> Samples:
+    """Give images without whose they are, as an attacker has them."""
+    return replace(samples, patients=None)
 
 
 def joined(first: Samples, second: Samples) -> Samples:
@@ -34,7 +42,20 @@ def joined(first: Samples, second: Samples) -> Samples:
         labels=torch.empty(len(first) + len(second), 0),
         scale=_joined(first, second, "scale"),
         shift=_joined(first, second, "shift"),
+        patients=_patients(first, second),
     )
+
+
+def _patients(first: Samples, second: Samples) -> Int[Tensor, " n"] | None:
+    """Say whose images those of two sets are, where that is known of one: others are each a record of their own."""
+    if first.patients is None and second.patients is None:
+        return None
+    start = _UNKNOWN
+    found = []
+    for each in (first, second):
+        found.append(start + torch.arange(len(each)) if each.patients is None else each.patients)
+        start += len(each)
+    return torch.cat(found)
 
 
 def _joined(first: Samples, second: Samples, name: str) -> Tensor:

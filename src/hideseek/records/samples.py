@@ -51,6 +51,7 @@ class Samples:
     classes: tuple[str, ...] = ()  # their names, where they have names
     normalisation: Normalisation = field(default_factory=Normalisation)  # of encodings: of what was mixed
     cut_from: CutFrom | None = None  # of patches: what they were cut from
+    patients: Int[Tensor, " n"] | None = None  # whose image each is, by numbers of this process; None: not known
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a set of images."""
@@ -70,6 +71,8 @@ class Samples:
             rows, channels = affine.shape
             if rows not in (1, len(self.images)) or channels not in (1, self.images.shape[1]):
                 raise BadInput(f"scale and shift must broadcast over n×c, not have the shape {tuple(affine.shape)}.")
+        if self.patients is not None and self.patients.shape != (len(self.images),):
+            raise BadInput(f"{len(self.patients)} patients do not fit {len(self.images)} images: one number an image.")
 
     def __len__(self) -> int:
         return len(self.images)
@@ -79,6 +82,18 @@ class Samples:
         """Channels, height and width of one image."""
         channels, height, width = self.images.shape[1:]
         return channels, height, width
+
+    @property
+    def records(self) -> Int[Tensor, " n"]:
+        """Say which record each image is of, counted from 0 in their order: a patient, or where none are known, itself.
+
+        >>> Samples(torch.zeros(3, 1, 1, 1), torch.zeros(3, 0), patients=torch.tensor([9, 2, 9])).records
+        tensor([0, 1, 0])
+        """
+        if self.patients is None:
+            return torch.arange(len(self))
+        numbers: dict[int, int] = {}
+        return torch.tensor([numbers.setdefault(each, len(numbers)) for each in self.patients.tolist()]).long()
 
     def pixels(self, rows: slice | Tensor = slice(None)) -> Float[Tensor, "rows c h w"]:
         """Give the pixel values of some images, or all, as floats: scale · stored + shift.
@@ -100,6 +115,7 @@ class Samples:
             scale=self.scale if len(self.scale) == 1 else self.scale[rows],
             shift=self.shift if len(self.shift) == 1 else self.shift[rows],
             cut_from=None if self.cut_from is None else self.cut_from.take(rows),
+            patients=None if self.patients is None else self.patients[rows],
         )
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from hideseek.records.evidence import Evidence
-from hideseek.records.gallery import by_content, identities, joined, mirrored
+from hideseek.records.gallery import anonymous, by_content, identities, joined, mirrored
 from hideseek.records.release import Release
 from hideseek.records.samples import Samples
 
@@ -85,12 +86,21 @@ class Secret(ABC):
     @cached_property
     def candidates(self) -> Samples:
         """Give the gallery, private images and others, in an order that tells nothing."""
-        return by_content(joined(self.private, self.non_members))
+        return anonymous(by_content(joined(self.private, self.non_members)))
 
     @cached_property
     def identities(self) -> Int[Tensor, " gallery"]:
         """Say which image each candidate is: a place in the private set; or a negative number, which no private has."""
         return identities(self.private, self.non_members)
+
+    @cached_property
+    def owners(self) -> Int[Tensor, " gallery"] | None:
+        """Say whose image each candidate is, by the numbers of patients; None: no patients are known."""
+        both = joined(self.private, self.non_members).patients
+        if self.private.patients is None or both is None:
+            return None
+        places = torch.where(self.identities < 0, len(self.private) - 1 - self.identities, self.identities)
+        return both[places]
 
     def reveal(self, release: R, fields: Collection[str]) -> R:
         """Give the release with these of its withheld fields filled in: what a stronger attacker knows."""

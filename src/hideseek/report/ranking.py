@@ -41,14 +41,16 @@ def most_exposed(attacks: Sequence[AttackResult], count: int = 10) -> list[tuple
     """Give the private images that attacks point to most clearly, each with the attack that does, the clearest first.
 
     An image's exposure is its largest over all attacks that found something. Each attack keeps its first ten, so that
-    the first ten of all are among them. Of equal shares the attack comes first that was given least.
+    the first ten of all are among them. Of equal shares the attack comes first that was given least. Where patients are
+    known, each stands once, by his most exposed image.
     """
     found: dict[int, tuple[Exposed, AttackResult]] = {}
     for attack in attacks:
         for each in attack.exposed:
-            before = found.get(each.image)
+            name = each.image if each.patient is None else each.patient
+            before = found.get(name)
             if before is None or (each.share, -len(attack.given)) > (before[0].share, -len(before[1].given)):
-                found[each.image] = (each, attack)
+                found[name] = (each, attack)
     return sorted(
         found.values(),
         key=lambda pair: (-pair[0].share, len(pair[1].given), -(pair[0].correlation or 0.0), pair[0].image),

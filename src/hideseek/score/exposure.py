@@ -3,7 +3,8 @@
 The measure is one for all claims: of the other images in a gallery, private or not, the share that fits the answer
 worse than the image itself does. It is 1 where the image has the first place, and ½ by chance. For a claim of
 membership that is the rank of the image's score. Where images were reconstructed, the correlation of the best guess
-with the image stands beside it, and tells images of one share apart.
+with the image stands beside it, and tells images of one share apart. Where patients are known, each counts once, by the
+image of his that is exposed most.
 """
 
 import math
@@ -17,7 +18,7 @@ from hideseek.records.result import Exposed
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
 
-MOST = 10  # images that are told
+MOST = 10  # images, or patients, that are told
 
 
 def most_exposed(evidence: Evidence, secret: Secret, count: int = MOST) -> tuple[Exposed, ...]:
@@ -34,12 +35,17 @@ def most_exposed(evidence: Evidence, secret: Secret, count: int = MOST) -> tuple
             shares = torch.maximum(shares, exposure(claim, secret).nan_to_num(-math.inf))
             alike = torch.maximum(alike, _correlations(claim, secret))
     shares, alike = (shares * 1e6).round() / 1e6, (alike * 1e3).round() / 1e3
-    order = sorted(range(len(shares)), key=lambda image: (-float(shares[image]), -float(alike[image])))[:count]
-    return tuple(
-        Exposed(image, float(shares[image]), float(alike[image]) if math.isfinite(alike[image]) else None)
-        for image in order
-        if shares[image] > 0.5
-    )
+    order = sorted(range(len(shares)), key=lambda image: (-float(shares[image]), -float(alike[image])))
+    of = None if secret.private.patients is None else secret.private.records.tolist()
+    found: dict[int, Exposed] = {}
+    for image in order:
+        if not shares[image] > 0.5 or len(found) == count:
+            break
+        patient = None if of is None else of[image]
+        correlation = float(alike[image]) if math.isfinite(alike[image]) else None
+        exposed = Exposed(image, float(shares[image]), correlation, patient)
+        found.setdefault(image if patient is None else patient, exposed)
+    return tuple(found.values())
 
 
 def _correlations(claim: Claim, secret: Secret) -> Float[Tensor, " private"]:

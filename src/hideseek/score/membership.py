@@ -5,7 +5,9 @@ One score a member, so that means are what one wants: `membership-auc` is the sh
 where a rate at 1 % of false alarms rests on the one or two highest of some hundred others. Both are shown, since an
 attack may be sure of few members and know nothing of the rest.
 
-Which image is private is a matter of its content: a candidate that equals a private image is a member.
+Which image is private is a matter of its content: a candidate that equals a private image is a member. Where patients
+are known, a record is a patient: it is a member if any of its images is, and its score is the mean of those of its
+images.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,11 +21,11 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
-from hideseek.records import Membership
+from hideseek.records import Membership, Samples
 from hideseek.records.result import Curve, Harm, Note, NoteKind
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_within
-from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.claim_rules import Baseline, ClaimRules, no_examples
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks
 from hideseek.score.membership_test import beyond_chance, members
@@ -37,6 +39,19 @@ def check(claim: Membership, secret: Secret) -> None:
     check_within(claim.candidates, len(secret.candidates), "candidate")
     if len(claim.candidates.unique()) != len(claim.candidates):
         raise BadInput(f"the evidence scores a candidate twice: {ADVICE}.")
+
+
+def by_patient(claim: Membership, secret: Secret) -> Membership:
+    """Give one candidate for each patient, with the mean score of all that are asked about; else the claim itself."""
+    if secret.owners is None:
+        return claim
+    _, record = secret.owners[claim.candidates.long()].unique(return_inverse=True)
+    sizes = torch.bincount(record)
+    scores = torch.zeros(len(sizes), dtype=torch.float64).index_add_(0, record, claim.scores.double()) / sizes
+    standing: dict[int, int] = {}
+    for place in (~members(claim, secret)).sort(stable=True).indices.tolist():  # private images first
+        standing.setdefault(int(record[place]), int(claim.candidates[place]))
+    return Membership(torch.tensor([standing[each] for each in range(len(sizes))]), scores.float())
 
 
 def baselines(claim: Membership, secret: Secret, chance: Randomness) -> Iterator[Baseline]:
@@ -58,13 +73,19 @@ def baselines(claim: Membership, secret: Secret, chance: Randomness) -> Iterator
 
 
 def _looks(claim: Membership, secret: Secret) -> tuple[Tensor, Tensor]:
-    """Give the mean and the deviation of the pixels of each candidate."""
+    """Give the mean and the deviation of the pixels of each candidate; of a patient, the means over the images."""
+    of = claim.candidates.long()
+    asked = of if secret.owners is None else torch.isin(secret.owners, secret.owners[of]).nonzero()[:, 0]
     means, deviations = [], []
-    for part in blocks(len(claim.candidates), secret.candidates.images[0].numel()):
-        pixels = secret.candidates.pixels(claim.candidates[part].long()).flatten(1).double().cpu()
+    for part in blocks(len(asked), secret.candidates.images[0].numel()):
+        pixels = secret.candidates.pixels(asked[part]).flatten(1).double().cpu()
         means.append(pixels.mean(1))
         deviations.append(pixels.std(1, correction=0))
-    return torch.cat(means).float(), torch.cat(deviations).float()
+    bright, contrast = (by_patient(Membership(asked, torch.cat(each).float()), secret) for each in (means, deviations))
+    if secret.owners is None:
+        return bright.scores, contrast.scores
+    place = torch.searchsorted(secret.owners[bright.candidates], secret.owners[of])
+    return bright.scores[place], contrast.scores[place]
 
 
 def auc(claim: Membership, secret: Secret) -> Scores:
@@ -109,6 +130,7 @@ def refuted(claim: Membership, secret: Secret) -> Note | None:
 
 def curves(claim: Membership, secret: Secret) -> tuple[Curve, ...]:
     """Draw the ROC curve: how many members are found, by how many others are taken for such."""
+    claim = by_patient(claim, secret)
     inside = members(claim, secret)
     if inside.all() or not inside.any():
         return ()
@@ -121,12 +143,21 @@ def curves(claim: Membership, secret: Secret) -> tuple[Curve, ...]:
 
 
 def exposure(claim: Membership, secret: Secret) -> Scores:
-    """Give the share of non-members below each private image that is asked about."""
+    """Give the share of non-members below each private image that is asked about; a patient's images share it."""
+    claim = by_patient(claim, secret)
     found = torch.full((len(secret.private),), torch.nan, dtype=torch.float64)
     inside = members(claim, secret)
     if not inside.all() and inside.any():
         found[_groups(claim, secret)] = auc(claim, secret)
-    return found
+    return _of_patients(found, secret.private)
+
+
+def _of_patients(found: Scores, private: Samples) -> Scores:
+    """Give all images of a patient what one of them has."""
+    of, known = private.records, ~found.isnan()
+    shared = torch.full((len(found),), torch.nan, dtype=found.dtype)
+    shared[of[known]] = found[known]
+    return shared[of]
 
 
 def _groups(claim: Membership, secret: Secret) -> Int[Tensor, " members"]:
@@ -170,7 +201,7 @@ METRICS = {
 RULES = ClaimRules(
     claim=Membership,
     check=check,
-    prepare=as_it_is,
+    prepare=by_patient,
     baselines=baselines,
     metrics=METRICS,
     decisive={"membership-auc": Harm.TOLD_APART},

@@ -65,12 +65,13 @@ def advise(
 def _without(
     exposed: Collection[int], scheme: Encoder, question: Question
 ) -> Iterator[tuple[Change, Encoder, int, Question]]:
-    """Give the same scheme of fewer images, unless too few would be left."""
-    count = len(question.private)
-    rest = [place for place in range(count) if place not in set(exposed)]
+    """Give the same scheme of fewer images, unless too few would be left; of a patient all are left out."""
+    count, records = len(question.private), question.private.records
+    out = torch.isin(records, records[torch.tensor(sorted(exposed), dtype=torch.int64)])
+    rest = (~out).nonzero()[:, 0]
     if exposed and len(rest) * FEWER >= count:
         change = Change(ChangeKind.LEAVE_OUT, "images", count, len(rest))
-        yield change, scheme, question.rounds, replace(question, private=question.private.take(torch.tensor(rest)))
+        yield change, scheme, question.rounds, replace(question, private=question.private.take(rest))
 
 
 def _measured(

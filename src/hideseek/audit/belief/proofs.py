@@ -11,6 +11,7 @@ from hideseek.audit.threats import given_to
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Encoder, Evidence, Release, Samples, Task
+from hideseek.records.gallery import anonymous
 from hideseek.records.result import Failure, FailureKind, Proof, WeakCase
 from hideseek.records.secret import Secret
 from hideseek.seek import refusal
@@ -133,4 +134,5 @@ def _on_noise(
 
 
 def _some(samples: Samples, count: int, chance: Randomness) -> Samples:
-    return samples.take(chance.permutation(len(samples))[:count].sort().values)
+    """Draw images, each a record of its own: a proof is of the attack, and some images may be of too few patients."""
+    return anonymous(samples).take(chance.permutation(len(samples))[:count].sort().values)

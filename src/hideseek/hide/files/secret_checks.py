@@ -11,12 +11,13 @@ from hideseek.records import Samples
 
 TENSORS = ("private_images", "private_labels", "private_scale", "private_shift", "sources", "public_sources", "weights")
 OPTIONAL = ("mask", "transforms", "cut_from")
+PATIENTS = "private_patients"
 
 
 def checked_private(tensors: Mapping[str, Tensor], about: Any) -> Samples:
     """Build the private images of a secret; what cannot be is a ValueError."""
     _must(set(about) == {"classes", "normalisation"} and set(about["normalisation"]) == {"kind", "mean", "std"})
-    _must({*TENSORS} <= {*tensors} <= {*TENSORS, *OPTIONAL})
+    _must({*TENSORS} <= {*tensors} <= {*TENSORS, *OPTIONAL, PATIENTS})
     classes = about["classes"]
     _must(isinstance(classes, list) and all(isinstance(name, str) for name in classes))
     images, labels, scale, shift = (tensors[name] for name in TENSORS[:4])
@@ -24,7 +25,16 @@ def checked_private(tensors: Mapping[str, Tensor], about: Any) -> Samples:
     for tensor in (labels, scale, shift):
         _must(tensor.dtype == torch.float32 and bool(tensor.isfinite().all()))
     _must(images.dtype == torch.uint8 or bool(images.isfinite().all()))
-    return Samples(images, labels, scale, shift, tuple(classes), constants(about["normalisation"], images.shape[1]))
+    normalisation = constants(about["normalisation"], images.shape[1])
+    patients = checked_patients(tensors, len(images))
+    return Samples(images, labels, scale, shift, tuple(classes), normalisation, patients=patients)
+
+
+def checked_patients(tensors: Mapping[str, Tensor], images: int) -> Tensor | None:
+    """Give whose image each is, where that is known; what cannot be is a ValueError."""
+    patients = tensors.get(PATIENTS)
+    _must(patients is None or (patients.dtype == torch.int64 and patients.shape == (images,)))
+    return patients
 
 
 def checked_keys(tensors: Mapping[str, Tensor], private: Samples) -> dict[str, Tensor | None]:

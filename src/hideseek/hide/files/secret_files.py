@@ -56,6 +56,8 @@ class SecretWriter:
         }
         if self._cut_from is not None:
             known["cut_from"] = self._cut_from.places
+        if private.patients is not None:
+            known["private_patients"] = private.records
         shapes = {name: (str(t.dtype).removeprefix("torch."), tuple(t.shape)) for name, t in known.items()}
         if recipe.masked:
             shapes["mask"] = ("uint8", (len(recipe), channels, (height * width + 7) // 8))

@@ -46,6 +46,10 @@ class LedgerKey:
             .digest(DIGEST)
         )
 
+    def patient(self, identity: str) -> bytes:
+        """Give what all images of a patient are known by: a keyed digest of what the source calls the patient."""
+        return blake3(b"patient\0" + identity.encode("utf-8", "surrogateescape"), key=self.secret).digest(DIGEST)
+
     def image_set(self, images: bytes) -> str:
         """Give what a set of images is known by, from their digests one after another."""
         return blake3(b"set\0" + images, key=self.secret).hexdigest()

@@ -19,19 +19,20 @@ def split(images: bytes) -> list[bytes]:
 
 
 def spends(spent: Spent, copies: int = 1, rounds: int = 1) -> Total:
-    """Give what a release spends of an image of which there are so many copies in it.
+    """Give what a release spends of a record of which there are so many images in it: copies, or those of a patient.
 
-    Copies are a group: μ becomes kμ (Dong, Roth and Su 2022, Theorem 2.14), and (ε, δ) becomes (kε, δ (e^kε − 1) /
-    (e^ε − 1)) (Dwork and Roth 2014, Theorem 2.2, with its δ summed).
+    It is released once a round, however many they are. What is proved is of one image, and they are a group: μ becomes
+    kμ (Dong, Roth and Su 2022, Theorem 2.14), and (ε, δ) becomes (kε, δ (e^kε − 1) / (e^ε − 1)) (Dwork and Roth 2014,
+    Theorem 2.2, with its δ summed).
     """
     mu2 = math.inf if spent.mu2 is None else copies**2 * spent.mu2
     if spent.epsilon is None:
-        return Total(copies * rounds, mu2, mu2)
+        return Total(rounds, mu2, mu2)
     try:
         growth = math.expm1(copies * spent.epsilon) / math.expm1(spent.epsilon) if spent.epsilon else float(copies)
     except OverflowError:
         growth = math.inf
-    return Total(copies * rounds, mu2, 0.0, copies * spent.epsilon, spent.delta * growth if spent.delta else 0.0)
+    return Total(rounds, mu2, 0.0, copies * spent.epsilon, spent.delta * growth if spent.delta else 0.0)
 
 
 def totals(contents: Contents, images: Iterable[bytes]) -> dict[bytes, Total]:

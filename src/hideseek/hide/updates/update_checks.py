@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 from hideseek.hide.files.release_checks import all_finite, constants
+from hideseek.hide.files.secret_checks import checked_patients
 from hideseek.records import Samples
 from hideseek.records.update_release import UpdateRelease
 
@@ -126,6 +127,7 @@ def checked_truth(tensors: Mapping[str, Tensor], about: Mapping[str, Any], relea
         tensors["private_shift"],
         tuple(about["classes"]),
         constants(about["normalisation"], images.shape[1]),
+        patients=checked_patients(tensors, len(images)),
     )
     _must(private.shape == release.shape and private.labels.shape[1] == release.classes)
     return private

@@ -19,6 +19,7 @@ from hideseek.errors import BadInput
 from hideseek.files import new_file, new_folder, read_bytes, read_record
 from hideseek.hide.files.release_checks import constants
 from hideseek.hide.files.schemes import scheme_of, to_json
+from hideseek.hide.files.secret_checks import PATIENTS
 from hideseek.hide.updates.owned_modules import check_takes, new_each_time
 from hideseek.hide.updates.recomputed import Recomputed
 from hideseek.hide.updates.update_checks import as_float32, check_update, checked_description, checked_truth
@@ -101,6 +102,8 @@ def _write_secret(path: Path, truth: UpdateSecret, release: str) -> None:
         "weights": truth.weights,
         "round_of": truth.round_of,
     }
+    if private.patients is not None:
+        tensors[PATIENTS] = private.records
     if isinstance(truth.again, Recomputed) and truth.sources.shape[2] > 1:  # mixtures: the rows themselves
         tensors["rows"] = torch.cat([rows.pixels() for rows in truth.again.rows])
         tensors["labels"] = torch.cat([rows.labels for rows in truth.again.rows])

@@ -120,6 +120,8 @@ class Exposed:
     """Of the other images of the gallery, those that fit the answer worse: 1 for the first place, ½ by chance."""
     correlation: float | None = None
     """Of the best guess with the image, where the attack reconstructs some."""
+    patient: int | None = None
+    """Whose image it is, where patients are known: counted from 0, in the order of their first images."""
 
 
 @dataclass(frozen=True)

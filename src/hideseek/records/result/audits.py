@@ -59,6 +59,8 @@ class DatasetSummary:
     normalisation: str
     overlap: int = 0
     """How many of them are private images too."""
+    patients: int | None = None
+    """How many people they are of, where that is known: then each counts as one record."""
 
 
 class StepKind(StrEnum):

@@ -110,6 +110,7 @@ def _environment(gallery: Gallery) -> "Environment":
         curve_chart=draw_curve,
         dataset=sentences.dataset,
         duration=sentences.duration,
+        exposed=sentences.exposed,
         effect=sentences.effect,
         epochs_chart=draw_epochs,
         figure_chart=draw_figure,

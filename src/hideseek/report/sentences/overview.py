@@ -114,10 +114,15 @@ def dataset(images: DatasetSummary) -> str:
 
     >>> dataset(DatasetSummary("faces", 1600, (3, 32, 32), 10, "channel", 2))
     '1,600 images of 3×32×32 in 10 classes, normalised by channel; 2 of them are private, too.'
+    >>> dataset(DatasetSummary("dicom:xrays", 12, (1, 64, 64), 1, "none", patients=5))
+    '12 images of 1×64×64; they are of 5 patients, and a patient is one record for membership and record risk.'
     """
     classes = f" in {images.classes} classes" if images.classes > 1 else ""
     normalised = f", normalised by {images.normalisation}" if images.normalisation in ("channel", "image") else ""
     overlap = f"; {images.overlap:,} of them {are(images.overlap)} private, too" if images.overlap else ""
+    if images.patients is not None:
+        people = f"{counted(images.patients, 'patient')}, and a patient is one record for membership and record risk"
+        overlap += f"; they are of {people}"
     return f"{counted(images.images, 'image')} of {'×'.join(map(str, images.shape))}{classes}{normalised}{overlap}."
 
 

@@ -65,7 +65,7 @@ def advice(advised: Advice) -> str:
 def most_exposed_images(scheme: SchemeResult) -> str:
     """Say which private images of a scheme are most exposed; empty: none is."""
     listed = "; ".join(
-        f"{image.image} ({attack.attack}, {number(image.share, 'share')}{correlated(image)})"
+        f"{exposed(image)} ({attack.attack}, {number(image.share, 'share')}{correlated(image)})"
         for image, attack in most_exposed(scheme.attacks)
     )
     said = (
@@ -73,6 +73,15 @@ def most_exposed_images(scheme: SchemeResult) -> str:
         " correlation of its guess with the image, where it has one)"
     )
     return f"{scheme.name}. {sentence(f'{said}: {listed}')}" if listed else ""
+
+
+def exposed(image: Exposed) -> str:
+    """Name a private image by its number, and its patient where patients are known.
+
+    >>> exposed(Exposed(12, 1.0)), exposed(Exposed(12, 1.0, patient=3))
+    ('12', '12 of patient 3')
+    """
+    return str(image.image) if image.patient is None else f"{image.image} of patient {image.patient}"
 
 
 def correlated(image: Exposed) -> str:
