@@ -49,7 +49,7 @@ def load_folder(
         raise BadInput(f"{readable(path)} holds one image only; hiding needs two or more.")
     who = identities(listing, seen)
     if labelled:
-        check_classes(listing.ids, [who[start] for start in _starts(seen)], listing.classes, readable(path))
+        check_classes(list(listing.ids), [who[start] for start in _starts(seen)], listing.classes, readable(path))
     _warn_of_words(seen)
     ids = np.repeat(np.array(listing.ids, np.int64), [each.frames for each in seen]) if labelled else None
     labels = unlabelled(len(images)) if ids is None else one_hot(ids, len(listing.classes))
