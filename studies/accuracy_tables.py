@@ -197,27 +197,38 @@ def missing(ledger: Ledger, trials: Sequence[Trial]) -> str:
 
 
 def draw(ledger: Ledger, path: Path) -> bool:
-    """Draw accuracy over compute, a panel for every set."""
+    """Draw accuracy over compute, a panel for every set of which at least two factors are measured."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.6), dpi=120, layout="constrained")
+    sets = [name for name in NAMES if len({factor for _, factor, _ in points(ledger, name)}) > 1]
+    if not sets:
+        return False
+    figure = Figure(figsize=(1 + 3.4 * len(sets), 3.6), dpi=120, layout="constrained")
     lines: dict[str, Artist] = {}
-    for axes, (name, title) in zip(figure.subplots(1, len(NAMES)), NAMES.items(), strict=True):
+    for axes, name in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets, strict=True):
         for way, colour in zip(WAYS, ("black", "tab:blue", "tab:orange"), strict=True):
             for (which, label), style in zip(ASKED, ("o-", "s--"), strict=True):
-                points = [(f, mean(each)) for f in FACTORS if (each := results(ledger, name, way, f, which))]
-                if points:
-                    (lines[way + label],) = axes.plot(*zip(*points, strict=True), style, color=colour)
-        axes.set(title=title, xlabel="compute", xscale="log", xlim=(0.8, 34))
+                found = [(factor, value) for row, factor, value in points(ledger, name, which) if row == way]
+                if found:
+                    (lines[way + label],) = axes.plot(*zip(*found, strict=True), style, color=colour)
+        axes.set(title=NAMES[name], xlabel="compute", xscale="log", xlim=(0.8, 34))
         axes.set_xticks(FACTORS, [f"{factor}×" for factor in FACTORS])
         axes.minorticks_off()
         axes.grid(alpha=0.25)
     figure.axes[0].set_ylabel("test accuracy (%)")
-    if lines:
-        names = list(lines)
-        figure.legend([*lines.values()], names, loc="outside lower center", ncols=len(lines), frameon=False, fontsize=8)
-        figure.savefig(path)
-    return bool(lines)
+    figure.legend([*lines.values()], [*lines], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.savefig(path)
+    return True
+
+
+def points(ledger: Ledger, name: str, which: str = "accuracy") -> list[tuple[str, int, float]]:
+    """Give what is measured of a set: way, factor, mean accuracy."""
+    return [
+        (way, factor, mean(found))
+        for way in WAYS
+        for factor in FACTORS
+        if (found := results(ledger, name, way, factor, which))
+    ]
 
 
 def render(ledger: Ledger, path: Path, trials: Sequence[Trial], works: Mapping[str, float]) -> None:
