@@ -101,7 +101,7 @@ def choice(ledger: Ledger, trials: Sequence[Trial]) -> str:
     for each in trials:
         if each.item == "choice" and (found := ledger.results(each.name)):
             name = each.name.removeprefix("held-out: ").removesuffix(", seed 0")
-            rows.append([name, *(shown([found[which]]) for which, _ in ASKED)])
+            rows.append([name, *(shown([found[which]]) if which in found else "" for which, _ in ASKED)])
     return table(["held-out images, two epochs", "asked plainly", "in inference"], rows) if rows else ""
 
 
