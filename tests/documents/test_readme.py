@@ -108,7 +108,7 @@ def test_set_up_commands_name_what_there_is() -> None:
     told = [command.text for command in shell_commands(ROOT / "README.md") if command.text.startswith(ELSEWHERE)]
     makefile = (ROOT / "Makefile").read_text("utf-8")
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert len(told) == 5
+    assert len(told) == 6
     for command in told:
         if target := re.match(r"make (\w+)", command):
             assert f"\n{target[1]}:" in makefile

@@ -42,7 +42,7 @@ class ImageOptions:
     """What to train on and to test with."""
 
     release: Annotated[Path | None, _unset("DIR")] = None
-    """Train on the release that `hideseek hide` wrote here."""
+    """Train on a release that `hideseek hide` wrote."""
     data: Annotated[str | None, _unset("ADDRESS")] = None
     """Train on folder:, dicom: or npz:PATH, or a name (`hideseek data`)."""
     public: Annotated[str | None, _unset("ADDRESS")] = None

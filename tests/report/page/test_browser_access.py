@@ -8,6 +8,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+PATIENCE = 60_000  # milliseconds, on a busy machine
 # The contrast of every visible text with what lies behind it (WCAG 2.2, 1.4.3), and the texts that have too little.
 FAINT = """() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -65,15 +66,17 @@ def test_faint_text_would_be_noticed(page: "Page") -> None:
 
 
 def test_dark_by_the_system_and_by_the_button(page: "Page") -> None:
+    from playwright.sync_api import expect
+
     light = page.evaluate(BACKGROUND)
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(BACKGROUND)
     assert dark != light
     button = page.locator("#theme")
-    assert button.inner_text() == "Light"
+    expect(button).to_have_text("Light", timeout=PATIENCE)  # the page is told of the change a moment later
     button.click()
     assert page.evaluate(BACKGROUND) == light
-    assert button.inner_text() == "Dark"
+    expect(button).to_have_text("Dark", timeout=PATIENCE)
     button.click()
     assert page.evaluate(BACKGROUND) == dark
     page.reload()  # nothing is remembered
