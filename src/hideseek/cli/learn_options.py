@@ -118,4 +118,5 @@ class LearnPrivately(Learn[PrivateSGD]):
 def lists() -> str:
     """List what options may name."""
     named: dict[str, Iterable[str]] = {"Schemes": METHODS, "Models": MODELS, "Recipes": (AUTO, *RECIPES)}
-    return "\n".join(f"- {title}: {', '.join(names)}." for title, names in named.items())
+    schemes, *rest = (f"{title}: {', '.join(names)}." for title, names in named.items())
+    return f"- {schemes}\n- {' '.join(rest)}"  # a line for each would not fit one screen
