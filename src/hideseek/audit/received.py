@@ -4,16 +4,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
-from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.data.digests import images_digest, labels_digest
 from hideseek.files import new_file, new_folder
 from hideseek.hide import InstaHide, RecipeEncoder
 from hideseek.hide.encoders.wrapping import Wrapping
+from hideseek.hide.mixing.buffers import Buffer
 from hideseek.hide.mixing.recipe import Recipe
 from hideseek.records import Attack, EncodedRelease, Known, Samples
 from hideseek.records.mixing_secret import MixingSecret
@@ -40,12 +38,7 @@ class ReceivedEncodings(Wrapping, mechanism="received"):
         return self.scheme.recipe(private, public, chance)
 
     def hide(
-        self,
-        private: Samples,
-        public: Samples | None,
-        chance: Randomness,
-        rounds: int = 1,
-        out: Tensor | NDArray[np.float32] | None = None,
+        self, private: Samples, public: Samples | None, chance: Randomness, rounds: int = 1, out: Buffer | None = None
     ) -> tuple[EncodedRelease, MixingSecret]:
         """Hide a few images, to see which attacks apply; who was not told the public images does not see them."""
         release, secret = super().hide(private, public, chance, rounds, out)

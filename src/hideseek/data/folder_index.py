@@ -123,15 +123,10 @@ def _stamp(names: FileNames, row: int, now: int) -> int:
 
 def _read(path: Path) -> Index | None:
     """Read an index; a damaged one counts as none."""
-    if not path.is_file():
+    found = members.undamaged(path, "stamps", "kinds", "sides")
+    if found is None:
         return None
-    try:
-        with members.opened(path) as archive:
-            if archive.testzip() is not None:
-                return None
-        stamps, kinds, sides = (members.read(path, name) for name in ("stamps", "kinds", "sides"))
-    except (BadInput, KeyError):
-        return None
+    stamps, kinds, sides = found
     typed = stamps.dtype == np.uint64 and kinds.dtype == np.uint8 and sides.dtype == np.uint32
     if not typed or stamps.ndim != 1 or not stamps.shape == kinds.shape == sides.shape:
         return None

@@ -93,6 +93,19 @@ def read(path: Path, key: str) -> NDArray[Any]:
             return _unpack(stream, header)
 
 
+def undamaged(path: Path, *keys: str) -> list[NDArray[Any]] | None:
+    """Give arrays of a file that we keep for later, which is read whole; one that is missing or damaged is None."""
+    if not path.is_file():
+        return None
+    try:
+        with opened(path) as archive:
+            if archive.testzip() is not None:
+                return None
+        return [read(path, key) for key in keys]
+    except (BadInput, KeyError):
+        return None
+
+
 @contextmanager
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
     try:

@@ -90,15 +90,10 @@ def _content(source: Samples, parameters: tuple[int, ...]) -> str:
 
 def _cached(path: Path, source: Samples, size: tuple[int, int]) -> _Patches | None:
     """Read patches that were cut before; a damaged file counts as none."""
-    if not path.is_file():
+    found = members.undamaged(path, "x", "rows")
+    if found is None:
         return None
-    try:
-        with members.opened(path) as archive:
-            if archive.testzip() is not None:
-                return None
-        patches, rows = members.read(path, "x"), members.read(path, "rows")
-    except (BadInput, KeyError):
-        return None
+    patches, rows = found
     expected = (len(rows), source.shape[0], *size)
     return (patches, rows) if patches.shape == expected and patches.dtype == source.images.numpy().dtype else None
 

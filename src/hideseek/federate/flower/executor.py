@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 from flwr.supercore.cli.flower_superexec import flower_superexec
@@ -57,8 +58,8 @@ def _ended(child: int) -> bool:
 
 def _answer(spec: ExecutionSpec) -> NoReturn:
     """Answer one message as `flwr-clientapp` does, and end, whatever happens."""
-    code = 1
-    try:
+
+    def answer() -> None:
         registered_exit_handlers.clear()  # those of the parent, whose connection is not ours to close
         for number in SIGNAL_TO_EXIT_CODE:
             signal.signal(number, signal.SIG_DFL)
@@ -70,10 +71,19 @@ def _answer(spec: ExecutionSpec) -> NoReturn:
             spec.parent_pid,
             runtime_dependency_install=False,
         )
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0
+
+    end_with(answer, "the client failed")
+
+
+def end_with(work: Callable[[], object], failed: str) -> NoReturn:
+    """Do the work of a process that was forked, and end it: whatever happens, it does not go on as its parent."""
+    code = 1
+    try:
+        work()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:
-        logging.getLogger(__name__).exception("the client failed")
+        logging.getLogger(__name__).exception(failed)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -7,7 +7,6 @@ what they are known to be, the node does not start.
 
 import importlib
 import inspect
-import logging
 import os
 import sys
 import traceback
@@ -105,17 +104,7 @@ def start_apps(port: int) -> None:
     sys.argv = [
         "flower-superexec", "--insecure", "--runtime-api-address", address, "--parent-pid", str(parent)
     ]  # fmt: skip
-    code = 1
-    try:
-        executor.main()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:
-        logging.getLogger(__name__).exception("apps cannot be started")
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)  # whatever happens, it does not go on as the node
+    executor.end_with(executor.main, "apps cannot be started")
 
 
 def place_gate(settings: PartySettings) -> None:
