@@ -32,8 +32,8 @@ ABOUT = """Everybody gets the same number of images and steps; 1× is five epoch
 the two smaller sets), as in Table 2 of `instahide.py`. Vanilla and hidden rows are trained alike: Muon, one warm-up and
 half a cosine; images and rows of CIFAR-10 are shifted and mirrored, as in InstaHide's published code. Multiply-adds are
 those of the network, three times for every image, and of the optimiser's products; they are in `{name}.json` for every
-training, with its settings, seed and commit. Accuracies on test images in %; "in inference": the mean over ten encodings of the image. A dash is a cell that is not
-measured yet.
+training, with its settings, seed and commit. Accuracies on test images in %; "in inference": the mean over ten
+encodings of the image. A dash is a cell that is not measured yet.
 """
 RECIPES = """*earlier*: the network on |x|, SGD at a rate of 0.1; its first seed is that of Table 2
 (`instahide-cpu.json`). *today*: `small-resnet-masked` (|x| standardised image by image, a first convolution that begins
