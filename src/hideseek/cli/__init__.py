@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "draw what a release looks like",
     "ledger": "how often every image was released, under which proof, and what may still be",
     "federate": "several parties, one model: run a federation, and check what its settings promise",
+    "bench": "the fixed benchmark: measure a way of sharing, and write the leaderboard",
     "challenge": "set the InstaHide challenge, take it up, and score who did",
     "data": "list the image sets that can be named",
     "demo": "audit four schemes on the embedded faces, in a few minutes",

@@ -1,0 +1,158 @@
+"""The leaderboard: entries beside each other, those first that fewest attackers break."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hideseek.bench.entry import PICTURE, Entry, Evidence
+from hideseek.bench.protocol import Protocol
+from hideseek.escapes import escaped
+from hideseek.hide.privacy.gaussian import gaussian_epsilon
+from hideseek.records.result import Outcome, Result, SchemeResult, Threat
+from hideseek.report import sentences
+from hideseek.report.ranking import findings, standing, worst_attack
+from hideseek.report.sentences.numbers import parameter
+
+DELTA = 1e-5  # at which ε is given
+FOUND = (Outcome.BROKEN, Outcome.LEAKS)
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry on the board."""
+
+    evidence: Evidence
+    outcome: Outcome
+    """The worst that any attacker does."""
+    by: Threat | None
+    """The weakest attacker who does it."""
+
+    @property
+    def entry(self) -> Entry:
+        """Give what was measured."""
+        return self.evidence.entry
+
+    @property
+    def scheme(self) -> SchemeResult | None:
+        """Give what attacks came to; None where nothing is hidden."""
+        return None if self.evidence.result is None else self.evidence.result.schemes[0]
+
+
+def ranked(found: Iterable[Evidence]) -> list[Line]:
+    """Put entries into their order.
+
+    What learns nothing comes last. Else resisted comes before leaks, and leaks before broken; of what is broken, that
+    comes first which takes the attacker who is given most; then the more accurate.
+    """
+    return sorted((_line(each) for each in found), key=_place)
+
+
+def _line(evidence: Evidence) -> Line:
+    result = evidence.result
+    if result is None:
+        return Line(evidence, Outcome.BROKEN, None)
+    return Line(evidence, *standing(result.schemes[0], result.threats))
+
+
+def _place(line: Line) -> tuple[bool, int, int, float]:
+    entry = line.entry
+    given = -1 if line.by is None else len(line.by.gives)
+    return not entry.learns, -line.outcome.rank, -given, -entry.accuracy
+
+
+def as_markdown(protocol: Protocol, found: Sequence[Evidence], pictures: str = "{folder}/{file}") -> str:
+    """Write the tables of a leaderboard; `pictures` says where a picture of an entry is."""
+    lines = ranked(found)
+    plain = next((line.entry for line in lines if line.entry.name in ("none", "undefended")), None)
+    head = ("#", "way of sharing", "accuracy, %", "worst found, and who finds it", "shared", "time", "proved")
+    rows = [_row(number, line, plain, pictures) for number, line in enumerate(lines, 1)]
+    return "\n\n".join([_table(head, rows), _attackers(lines)]) + "\n"
+
+
+def _row(number: int, line: Line, plain: Entry | None, pictures: str) -> list[str]:
+    entry = line.entry
+    name = f"`{_cell(entry.name)}`"
+    accuracy = f"{100 * entry.accuracy:.1f}" + (f" ± {100 * entry.spread:.1f}" if len(entry.accuracies) > 1 else "")
+    if plain is not None and plain is not entry:
+        accuracy += f" ({sentences.gained(entry.accuracy - plain.accuracy)})"
+    if not entry.learns:
+        accuracy += ", learns nothing"
+    return [
+        str(number),
+        name,
+        accuracy,
+        _worst(line, pictures),
+        f"{entry.cost.shared:.2f} ×",
+        f"{entry.cost.time:.2f} ×",
+        _proved(line),
+    ]
+
+
+def worst_of(evidence: Evidence) -> str:
+    """Say the worst that was found, by which attack, and by whom."""
+    line, result = _line(evidence), evidence.result
+    if result is None:
+        return "broken, since everybody sees the images"
+    worst = worst_attack(result.schemes[0])
+    if worst is None or line.outcome not in FOUND:
+        return line.outcome.value if line.outcome is Outcome.RESISTED else "open: not all that applies came to its end"
+    finding = sentences.worst_finding(worst.figures, result.private.images)
+    who = f", an attacker who {line.by.title}" if line.by else ""
+    return f"{worst.outcome.value} by {worst.attack}{who}{f': {finding}' if finding else ''}"
+
+
+def _worst(line: Line, pictures: str) -> str:
+    outcome, _, how = worst_of(line.evidence).partition(" ")
+    said = f"**{outcome}** {_cell(how)}".rstrip()
+    if (line.evidence.folder / PICTURE).is_file():
+        place = pictures.format(folder=line.evidence.folder.name, file=PICTURE)
+        said += f" ([picture]({place}))"
+    return said
+
+
+def _proved(line: Line) -> str:
+    """Give ε of all that is attacked, where one is proved; else what else is."""
+    spent, scheme = line.entry.spent, line.scheme
+    if spent.epsilon is not None:
+        return f"ε ≤ {parameter(spent.epsilon)}"
+    if spent.mu2 is not None:
+        return f"ε ≤ {parameter(float(f'{gaussian_epsilon(math.sqrt(spent.mu2), DELTA):.3g}'))}"
+    if scheme is None or not scheme.bounds:
+        return "–"
+    return f"{scheme.bounds[0].quantity} ≤ {parameter(scheme.bounds[0].value)}"
+
+
+def _attackers(lines: Sequence[Line]) -> str:
+    """Say for every attacker what he comes to, and by which attack."""
+    results = [line.evidence.result for line in lines if line.evidence.result is not None]
+    threats = list({threat.name: threat for result in results for threat in result.threats}.values())
+    head = ["way of sharing", *(threat.name for threat in threats)]
+    rows = [
+        [f"`{_cell(line.entry.name)}`", *(_verdict(line.evidence.result, threat) for threat in threats)]
+        for line in lines
+        if line.evidence.result is not None
+    ]
+    legend = "\n".join(f"- **{threat.name}** {threat.title}." for threat in threats)
+    return f"{_table(head, rows)}\n\n{legend}"
+
+
+def _verdict(result: Result, threat: Threat) -> str:
+    (scheme,) = result.schemes
+    verdict = next((each for each in scheme.verdicts if each.threat == threat.name), None)
+    if verdict is None or verdict.outcome is Outcome.NOT_APPLICABLE:
+        return "–"
+    if verdict.outcome not in FOUND:
+        return verdict.outcome.value
+    attack = next(each for each in scheme.attacks if each.attack == verdict.by)
+    worst = next(iter(findings(attack, threat)), None)
+    value = "" if worst is None else f" ({worst.metric} {sentences.number(worst.found.mean, worst.unit)})"
+    return f"{verdict.outcome.value}: {_cell(verdict.by)}{value}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
+
+
+def _cell(text: str) -> str:
+    """Give a text without what would end a cell or a line, or begin a tag."""
+    return escaped(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;").replace("`", "'")
