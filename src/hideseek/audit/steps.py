@@ -252,7 +252,7 @@ class StepRunner:
         key, unit = step.key, self.schedule.unit(step.key)
         chosen: Attack[Any] = self.question.attacks[key.attack]
         task = planned_task(self.question.schemes[key.scheme], self.question)
-        fitted = chosen.within(step.scaled / unit, task)
+        fitted = chosen if step.share == 1 else chosen.within(step.scaled / unit, task)
         needed = (fitted.work(task) or 0.0) * unit  # its least settings may take longer
         allowed = PATIENCE * max(step.scaled, needed) + GRACE
         if step.strongest:

@@ -13,8 +13,9 @@ from hideseek.report import sentences
 from hideseek.report.ranking import findings, standing, worst_attack
 from hideseek.report.sentences.numbers import parameter
 
-DELTA = 1e-5  # at which ε is given
+DELTA = 1e-5  # at which ε is given, where any can be
 FOUND = (Outcome.BROKEN, Outcome.LEAKS)
+ORDER = (Outcome.RESISTED, Outcome.NOT_TRIED, Outcome.LEAKS, Outcome.BROKEN)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _line(evidence: Evidence) -> Line:
 def _place(line: Line) -> tuple[bool, int, int, float]:
     entry = line.entry
     given = -1 if line.by is None else len(line.by.gives)
-    return not entry.learns, -line.outcome.rank, -given, -entry.accuracy
+    return not entry.learns, ORDER.index(line.outcome), -given, -entry.accuracy
 
 
 def as_markdown(protocol: Protocol, found: Sequence[Evidence], pictures: str = "{folder}/{file}") -> str:
@@ -114,9 +115,10 @@ def _proved(line: Line) -> str:
     """Give ε of all that is attacked, where one is proved; else what else is."""
     spent, scheme = line.entry.spent, line.scheme
     if spent.epsilon is not None:
-        return f"ε ≤ {parameter(spent.epsilon)}"
+        return f"ε ≤ {parameter(spent.epsilon)} (δ = {parameter(spent.delta)})"
     if spent.mu2 is not None:
-        return f"ε ≤ {parameter(float(f'{gaussian_epsilon(math.sqrt(spent.mu2), DELTA):.3g}'))}"
+        epsilon = float(f"{gaussian_epsilon(math.sqrt(spent.mu2), DELTA):.3g}")
+        return f"ε ≤ {parameter(epsilon)} (δ = {parameter(DELTA)})"
     if scheme is None or not scheme.bounds:
         return "–"
     return f"{scheme.bounds[0].quantity} ≤ {parameter(scheme.bounds[0].value)}"
