@@ -6,7 +6,7 @@ from math import exp
 import pytest
 from scipy.stats import norm
 
-from hideseek.bench import Evidence, Problem, as_markdown, ranked
+from hideseek.bench import QUICK, Evidence, as_markdown, ranked
 from hideseek.records.result import Outcome, Result, Verdict
 from hideseek.records.spent import Spent
 
@@ -53,18 +53,18 @@ def test_open_questions_never_count_as_resisted(entry: Evidence) -> None:
     assert [line.outcome for line in ranked([untried, tried])] == [Outcome.RESISTED, Outcome.NOT_TRIED]
 
 
-def test_tables_say_what_was_found_and_escape_names(entry: Evidence, small: Problem) -> None:
-    text = as_markdown(small.protocol, [entry, _as(entry, "x|<b>`\n", Outcome.LEAKS)])
+def test_tables_say_what_was_found_and_escape_names(entry: Evidence) -> None:
+    text = as_markdown(QUICK["rows"], [entry, _as(entry, "x|<b>`\n", Outcome.LEAKS)], "../of rows")
     assert "**broken** by linear-inversion, an attacker who also knows the mix" in text
-    assert "([picture](mixup/found.png))" in text
+    assert "([picture](../of%20rows/mixup/found.png))" in text
     assert "x&#124;&lt;b>'" in text
     heads = [line.count(" | ") for line in text.splitlines() if line.startswith("| ")]
     assert len(set(heads[:4])) == 1
 
 
-def test_what_is_proved_is_shown(entry: Evidence, small: Problem) -> None:
+def test_what_is_proved_is_shown(entry: Evidence) -> None:
     proved = replace(entry, entry=replace(entry.entry, spent=Spent("gaussian", mu2=1.0)))
     epsilon = 4.38
     delta = norm.cdf(-epsilon + 0.5) - exp(epsilon) * norm.cdf(-epsilon - 0.5)  # of 1-GDP (Dong et al. 2022, Cor. 2.13)
     assert delta == pytest.approx(1e-5, rel=0.02)
-    assert "| ε ≤ 4.38 (δ = 1e-05) |" in as_markdown(small.protocol, [proved])
+    assert "| ε ≤ 4.38 (δ = 1e-05) |" in as_markdown(QUICK["rows"], [proved])

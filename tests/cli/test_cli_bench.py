@@ -1,5 +1,6 @@
 """`hideseek bench`: what the command line says of entries and leaderboards."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def test_a_board_is_written(
     text = out.read_text("utf-8")
     assert text.startswith("# ")
     assert "`mixup`" in text
+    (linked,) = re.findall(r"\[picture\]\((.+?)\)", text)
+    assert (tmp_path / linked).resolve() == (folder / "mixup" / "found.png").resolve()
     (folder / "mixup" / "found.png").rename(tmp_path / "found.png")
     try:
         assert main(["bench", "board", str(folder), "--out", str(out)]) == 1

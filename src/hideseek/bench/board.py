@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from hideseek.bench.entry import PICTURE, Entry, Evidence
 from hideseek.bench.protocol import Protocol
@@ -11,7 +12,7 @@ from hideseek.hide.privacy.gaussian import gaussian_epsilon
 from hideseek.records.result import Outcome, Result, SchemeResult, Threat
 from hideseek.report import sentences
 from hideseek.report.ranking import findings, standing, worst_attack
-from hideseek.report.sentences.numbers import parameter
+from hideseek.report.sentences.numbers import counted, parameter
 
 DELTA = 1e-5  # at which ε is given, where any can be
 FOUND = (Outcome.BROKEN, Outcome.LEAKS)
@@ -61,16 +62,28 @@ def _place(line: Line) -> tuple[bool, int, int, float]:
     return not entry.learns, ORDER.index(line.outcome), -given, -entry.accuracy
 
 
-def as_markdown(protocol: Protocol, found: Sequence[Evidence], pictures: str = "{folder}/{file}") -> str:
-    """Write the tables of a leaderboard; `pictures` says where a picture of an entry is."""
+def as_markdown(protocol: Protocol, found: Sequence[Evidence], place: str = ".") -> str:
+    """Write a leaderboard; `place` is where the entries lie, seen from where it is written."""
     lines = ranked(found)
     plain = next((line.entry for line in lines if line.entry.name in ("none", "undefended")), None)
     head = ("#", "way of sharing", "accuracy, %", "worst found, and who finds it", "shared", "time", "proved")
-    rows = [_row(number, line, plain, pictures) for number, line in enumerate(lines, 1)]
-    return "\n\n".join([_table(head, rows), _attackers(lines)]) + "\n"
+    rows = [_row(number, line, plain, place) for number, line in enumerate(lines, 1)]
+    parts = [f"# Leaderboard of {protocol.track}", _about(protocol), _table(head, rows)]
+    return "\n\n".join([*parts, "## By attacker", _attackers(lines)]) + "\n"
 
 
-def _row(number: int, line: Line, plain: Entry | None, pictures: str) -> list[str]:
+def _about(protocol: Protocol) -> str:
+    """Say what was measured."""
+    return (
+        f"Measured by `hideseek bench {protocol.track}` ({protocol.name}): {protocol.private} private images,"
+        f" {counted(protocol.rounds, 'round')}, {len(protocol.attacks)} attacks, each with its own settings;"
+        f" accuracy is the mean of {counted(len(protocol.seeds), 'training')} and its standard deviation,"
+        " and in brackets the points that are lost. Of several that are broken, what takes an attacker who is given"
+        " more comes first. Resisted is not safe: only what is proved holds against every attack."
+    )
+
+
+def _row(number: int, line: Line, plain: Entry | None, place: str) -> list[str]:
     entry = line.entry
     name = f"`{_cell(entry.name)}`"
     accuracy = f"{100 * entry.accuracy:.1f}" + (f" ± {100 * entry.spread:.1f}" if len(entry.accuracies) > 1 else "")
@@ -82,7 +95,7 @@ def _row(number: int, line: Line, plain: Entry | None, pictures: str) -> list[st
         str(number),
         name,
         accuracy,
-        _worst(line, pictures),
+        _worst(line, place),
         f"{entry.cost.shared:.2f} ×",
         f"{entry.cost.time:.2f} ×",
         _proved(line),
@@ -102,12 +115,11 @@ def worst_of(evidence: Evidence) -> str:
     return f"{worst.outcome.value} by {worst.attack}{who}{f': {finding}' if finding else ''}"
 
 
-def _worst(line: Line, pictures: str) -> str:
+def _worst(line: Line, place: str) -> str:
     outcome, _, how = worst_of(line.evidence).partition(" ")
     said = f"**{outcome}** {_cell(how)}".rstrip()
     if (line.evidence.folder / PICTURE).is_file():
-        place = pictures.format(folder=line.evidence.folder.name, file=PICTURE)
-        said += f" ([picture]({place}))"
+        said += f" ([picture]({quote(f'{place}/{line.evidence.folder.name}/{PICTURE}')}))"
     return said
 
 

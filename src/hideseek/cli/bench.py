@@ -42,4 +42,4 @@ same command is given again.
 Try:  hideseek bench rows mixup --quick --out entries
       hideseek bench rows instahide-inside:k=6,laplace:alpha=0.3 --out leaderboard/rows
       hideseek bench updates gradient-pruning:p=0.95 --out leaderboard/updates
-      hideseek bench board leaderboard/rows --out leaderboard.md"""
+      hideseek bench board leaderboard/rows --out leaderboard/rows.md"""

@@ -1,5 +1,6 @@
 """`hideseek bench check|board`: whether entries have their evidence, and the leaderboard of those that do."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ class BenchCheck:
 class BenchBoard:
     """Write the leaderboard of the entries in a folder as Markdown; one without its evidence is refused.
 
-    Try:  hideseek bench board leaderboard/rows --out leaderboard.md
+    Try:  hideseek bench board leaderboard/rows --out leaderboard/rows.md
     """
 
     folder: Annotated[Path, Positional, arg(metavar="DIR")]
@@ -79,5 +80,6 @@ def _board(asked: BenchBoard) -> None:
     if not boards or any(each.entry.protocol != boards[0].name for each in found):
         raise BadInput("a leaderboard is of entries of one benchmark, and of none that was measured by --quick.")
     with new_file(asked.out) as file:
-        file.write(f"# Leaderboard: {boards[0].name}\n\n{as_markdown(boards[0], found)}".encode())
+        place = Path(os.path.relpath(asked.folder, asked.out.parent)).as_posix()
+        file.write(as_markdown(boards[0], found, place).encode())
     say(f"The leaderboard of {len(found)} entries is in {asked.out}.")
