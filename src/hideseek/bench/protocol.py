@@ -97,7 +97,7 @@ UPDATES = Protocol(
     "updates",
     "cifar10?split=test",
     "cifar10?split=train",
-    private=16,
+    private=24,
     tested=5000,
     learnt=10_000,
     public=0,
@@ -117,8 +117,7 @@ UPDATES = Protocol(
         "imprint",
         "imprint-crafted",
     ),
-    model="convnet",
-    batch=4,
+    model="lenet",
 )
 BENCHMARKS: dict[Track, Protocol] = {"rows": ROWS, "updates": UPDATES}
 """Those that have a leaderboard."""
@@ -182,8 +181,6 @@ QUICK: dict[Track, Protocol] = {
         epochs=1,
         seeds=(0,),
         attacks=("gradient-matching", "labels-from-gradient"),
-        model="lenet",
-        batch=1,
     ),
 }
 """The same on a few embedded photographs, with few attacks: an entry of it says nothing."""
