@@ -1,5 +1,6 @@
 """No entry without its evidence: each thing that can be missing is named."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,10 @@ import pytest
 from PIL import Image
 
 from hideseek.bench import Evidence, flaws
+from hideseek.bench.check import attack_flaws
+from hideseek.bench.protocol import KNOWN
 from hideseek.records.result import AttackResult, Outcome, Result, SchemeResult
+from hideseek.seek import settings
 
 Change = Callable[[Evidence], Evidence]
 
@@ -79,3 +83,19 @@ def test_what_is_broken_needs_a_picture(entry: Evidence, tmp_path: Path) -> None
     assert flaws(elsewhere) == ["found.png is larger than 4096 pixels"]
     Image.new("L", (50, 50)).save(tmp_path / "found.png")
     assert flaws(elsewhere) == []
+
+
+def test_settings_are_compared_as_files_have_them(entry: Evidence) -> None:
+    """JSON has lists where attacks have tuples, as `gradient-matching` does."""
+    matching = KNOWN["gradient-matching"]
+    written = json.loads(json.dumps(settings(matching)))
+    assert written != settings(matching)
+    change = _attack("average-known", lambda each: replace(each, attack="gradient-matching", settings=written))
+    changed = change(entry)
+    assert changed.result is not None
+    attack = next(each for each in changed.result.schemes[0].attacks if each.attack == "gradient-matching")
+    assert list(attack_flaws(attack, "gradient-matching")) == []
+    other = replace(attack, settings={**written, "restarts": 99})
+    assert list(attack_flaws(other, "gradient-matching")) == [
+        "gradient-matching was run with other settings than its own"
+    ]

@@ -1,7 +1,9 @@
 """No entry without its evidence: what an entry lacks to stand on a leaderboard."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
@@ -62,11 +64,12 @@ def _result_flaws(evidence: Evidence, protocol: Protocol) -> Iterator[str]:
         yield f"{listing(missing)} {'is' if len(missing) == 1 else 'are'} not in its audit"
     for name in protocol.attacks:
         if name in run:
-            yield from _attack_flaws(run[name], name)
+            yield from attack_flaws(run[name], name)
     yield from _picture_flaws(evidence.folder / PICTURE, scheme)
 
 
-def _attack_flaws(result: AttackResult, name: str) -> Iterator[str]:
+def attack_flaws(result: AttackResult, name: str) -> Iterator[str]:
+    """Say what the result of an attack lacks."""
     if result.outcome is Outcome.NOT_APPLICABLE:
         if result.refusal is None:
             yield f"{name} does not say why it does not apply"
@@ -74,10 +77,15 @@ def _attack_flaws(result: AttackResult, name: str) -> Iterator[str]:
     if result.outcome not in RAN:
         yield f"{name} is {result.outcome.value}"
         return
-    if result.settings != settings(KNOWN[name]):
+    if _as_written(result.settings) != _as_written(settings(KNOWN[name])):
         yield f"{name} was run with other settings than its own"
     if {proof.kind for proof in result.proofs} != {"weak case", "noise"} or not all(p.passed for p in result.proofs):
         yield f"{name} was not proved on its weak case and on noise"
+
+
+def _as_written(described: Mapping[str, Any]) -> Any:
+    """Give settings as a file has them: lists for tuples."""
+    return json.loads(json.dumps(described))
 
 
 def _picture_flaws(path: Path, scheme: SchemeResult) -> Iterator[str]:
