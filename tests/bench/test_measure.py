@@ -1,15 +1,19 @@
 """An entry is measured, goes on where it was stopped, and says what it rests on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hideseek.bench.cost as costs
 import hideseek.bench.measure as measuring
 from hideseek.audit import utility
-from hideseek.bench import Evidence, Problem, flaws, measured, named, place_of, read_entry, worst_of
+from hideseek.bench import QUICK, Evidence, Problem, flaws, measured, named, place_of, problem, read_entry, worst_of
+from hideseek.bench.cost import cost
 from hideseek.errors import BadInput
+from hideseek.models import build
 from hideseek.records.result import Outcome
 
 pytestmark = pytest.mark.usefixtures("without_lpips")
@@ -34,9 +38,24 @@ def test_what_known_weights_solve_is_broken(entry: Evidence) -> None:
 
 
 def test_costs_are_those_of_rows_of_floats(entry: Evidence) -> None:
-    floats, labels = 4.0, 4 * entry.result.private.classes / (3 * 32 * 32) if entry.result else 0.0
-    assert floats + labels <= entry.entry.cost.shared < floats + labels + 0.5  # files have heads
+    assert entry.result is not None
+    labels = 4 * entry.result.private.classes / (3 * 32 * 32)
+    assert 4 < entry.entry.cost.shared < 4 + labels  # most of a label's entries are 0
     assert entry.entry.cost.time > 0
+
+
+def test_a_bit_an_entry_costs_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LeNet's gradient in floats, in signs, and with one entry in ten left: a bit each, and those."""
+    fixed = problem(replace(QUICK["updates"], private=2, own=4, tested=4, learnt=8))
+    monkeypatch.setattr(costs, "_time", lambda *_: 1.0)
+    ways = named("none,sign,gradient-pruning:p=0.9", fixed)
+    floats, signs, pruned = (
+        cost(fixed, scheme, fixed.question(name, scheme)).shared for name, scheme in ways.items() if scheme is not None
+    )
+    network = build("lenet", fixed.private.shape, fixed.private.labels.shape[1])
+    assert floats == pytest.approx(4 * sum(each.numel() for each in network.parameters()) / (3 * 32 * 32))
+    assert 1 / 32 <= signs / floats < 0.05
+    assert 0.1 + 1 / 32 <= pruned / floats < 0.15
 
 
 def test_what_is_there_is_not_measured_again(entry: Evidence, small: Problem) -> None:
@@ -88,7 +107,7 @@ def test_hiding_nothing_is_an_entry_of_its_own(small: Problem, tmp_path: Path) -
     found = measured(name, scheme, small, tmp_path)
     assert flaws(found) == []
     assert (found.result, found.entry.cost.shared, found.entry.cost.time) == (None, 1.0, 1.0)
-    assert worst_of(found) == "broken, since everybody sees the images"
+    assert worst_of(found) == "broken since everybody sees the images"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ SHORTER = {
     "budget=60": "budget=1",
 }  # on small images; what must run, runs
 SHOWN = "text"  # the language of blocks that nobody types here: on other machines, or tested by themselves
+TESTED = {"federate.md": "tests/federate/test_processes.py", "bench.md": "tests/cli/test_cli_bench.py"}  # where
 MADE = re.compile(r"(\.\./)?(attacks|mechanisms|defences)/")  # pages of the site alone: its build checks links to them
 LONGEST = 1200  # seconds of a command, after which it hangs
 
@@ -73,7 +74,7 @@ def test_every_command_of_the_documents_runs_and_shows_what_is_shown(folder: Pat
             if block.language == "python":
                 continue
             if block.language == SHOWN:
-                assert file.name == "federate.md"  # tests/federate/test_processes.py
+                assert file.name in TESTED
                 continue
             assert block.language in ("sh", "console"), f"{file.name}:{block.line} is in {block.language!r}"
             for command in commands(block):

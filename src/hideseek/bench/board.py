@@ -106,7 +106,7 @@ def worst_of(evidence: Evidence) -> str:
     """Say the worst that was found, by which attack, and by whom."""
     line, result = _line(evidence), evidence.result
     if result is None:
-        return "broken, since everybody sees the images"
+        return "broken since everybody sees the images"
     worst = worst_attack(result.schemes[0])
     if worst is None or line.outcome not in FOUND:
         return line.outcome.value if line.outcome is Outcome.RESISTED else "open: not all that applies came to its end"

@@ -8,15 +8,20 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
 from hideseek.audit import Question
 from hideseek.audit.planning.clock import ProcessClock
 from hideseek.audit.question import Learnable
 from hideseek.audit.utility import TrainingPlan, measure
 from hideseek.bench.problem import Problem
 from hideseek.chance import seeded
+from hideseek.federate.packing import packed
 from hideseek.records import Encoder
 
 IMAGES = 1280  # that are trained on, to compare times
+MODEL = "model.safetensors"  # what the server sends, beside updates
 TURNS = 5
 
 
@@ -25,7 +30,7 @@ class Cost:
     """What it costs to share in some way."""
 
     shared: float
-    """Bytes that are sent of an image in a round, over those of the image itself as a file of pixels has it."""
+    """Bytes that are sent of an image in a round, packed without loss, over those of the image in a file of pixels."""
     time: float
     """Processor time of a training on what is shared, hiding included, over that of one on images; their medians."""
 
@@ -38,13 +43,19 @@ def cost(problem: Problem, scheme: Encoder | None, question: Question | None) ->
 
 
 def _shared(scheme: Encoder, question: Question) -> float:
-    """Write a release, and count its bytes."""
+    """Write a release, and count the bytes of its arrays as federations send them: zeros and few levels packed."""
     private = question.private
     with tempfile.TemporaryDirectory() as folder:
         release = Path(folder) / "release"
         scheme.write(private, question.public, seeded(0), release, Path(folder) / "truth", question.rounds)
-        sent = sum(path.stat().st_size for path in release.rglob("*") if path.is_file())
+        files = [path for path in release.rglob("*.safetensors") if path.name != MODEL]
+        sent = sum(_fewest(array) for path in files for array in load_file(path).values())
     return sent / (len(private) * question.rounds * math.prod(private.shape))
+
+
+def _fewest(array: NDArray[Any]) -> int:
+    shorter = packed(array)
+    return array.nbytes if shorter is None else len(shorter[1])
 
 
 def _time(problem: Problem, scheme: Encoder) -> float:
