@@ -160,8 +160,12 @@ def test_what_is_refused(rows: Path, tmp_path: Path, faces: Samples, capsys: pyt
     out = ["--out", str(tmp_path / "out")]
     hidden = tmp_path / "hidden"
     write_release(Mixup(k=2), faces.take(slice(0, 12)), None, seeded(1), hidden, rounds=2)
+    few = tmp_path / "few.npy"
+    np.save(few, np.load(rows)[:1])
     cases: list[tuple[list[Any], str]] = [
         ([rows], "does not say how its rows were made: name the scheme"),
+        ([few, *SCHEME], "has rows of 1 image at most, and needs 2"),
+        ([rows, "--scheme", "mixup:k=4", "--images", "3"], "has rows of 3 images at most, and needs 4"),
         ([rows, "--scheme", "mixupp"], "there is no scheme 'mixupp': did you mean mixup?"),
         ([rows, *SCHEME, "--images", "161"], "161 private images cannot be in 160 rows"),
         ([rows, *SCHEME, "--public", "photos"], "no public images are mixed into rows of this scheme"),

@@ -26,6 +26,7 @@ from hideseek.hide.files.release_files import read_release, with_public
 from hideseek.hide.named import schemes
 from hideseek.records import EncodedRelease, MixingEncoder, Normalisation, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind, Truth
+from hideseek.report.sentences import counted
 
 DESCRIPTION = "release.json"
 OWN = "photos"  # what attackers have, and attacks are proved on, where nothing else is named
@@ -45,18 +46,18 @@ def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     )
     attacking = Attacking(attacks=asked.attacks, budget=asked.budget, seed=asked.seed)
     usual: Audit[Any] = Audit(Several(), Images(str(asked.release)), asked.output, attacking, gate=asked.gate)
-    perform(usual, lambda: _question(asked))
+    perform(usual, lambda: question(asked, *received(asked)))
 
 
-def _question(asked: AuditRelease) -> Question:
-    """Read the release and what is beside it, and ask what it shows."""
+def question(asked: AuditRelease, release: EncodedRelease, stated: bool) -> Question:
+    """Read what is beside a release, which may state itself how it was made, and ask what it shows."""
     attacks = attacks_named(asked.attacks, EncodedRelease)
-    release, stated = received(asked)
     known = asked.private is not None
     chosen = {name: each for name, each in attacks.items() if applicable(each, known=known)}
     if not chosen:
         raise BadInput("these attacks take what only who made the release knows: name others, or all.")
     rows = len(release.encoded)
+    _check_rows(release, asked)
     own_address = asked.own or OWN
     whole, like = _as_shared(own_address, release, stated=stated, labelled=False)
     if asked.private is not None:
@@ -144,6 +145,16 @@ def _as_shared(
     images = prepared(load(address, **{**_shape(release), "labelled": labelled}), how, None)
     encoded = replace(release.encoded, normalisation=images.normalisation)
     return images, replace(release, encoded=encoded)
+
+
+def _check_rows(release: EncodedRelease, asked: AuditRelease) -> None:
+    """Refuse rows that are too few for their scheme: each has so many different private images in it."""
+    mixed, images = release.scheme.images_per_row.private, len(release.encoded) // release.rounds
+    if images < max(2, mixed):
+        raise BadInput(
+            f"{asked.release} has rows of {counted(images, 'image')} at most, and needs {max(2, mixed)}, since its"
+            f" scheme mixes {mixed}: name another scheme, or more rows."
+        )
 
 
 def _check_private(private: Samples, release: EncodedRelease, asked: AuditRelease, *, stated: bool) -> None:
