@@ -167,7 +167,7 @@ def test_what_is_refused(rows: Path, tmp_path: Path, faces: Samples, capsys: pyt
         ([few, *SCHEME], "has rows of 1 image at most, and needs 2"),
         ([rows, "--scheme", "mixup:k=4", "--images", "3"], "has rows of 3 images at most, and needs 4"),
         ([rows, "--scheme", "mixupp"], "there is no scheme 'mixupp': did you mean mixup?"),
-        ([rows, *SCHEME, "--images", "161"], "161 private images cannot be in 160 rows"),
+        ([rows, *SCHEME, "--images", "161"], "--images must be from 2 to the number of rows, 160, not 161"),
         ([rows, *SCHEME, "--public", "photos"], "no public images are mixed into rows of this scheme"),
         ([rows, *SCHEME, "--attacks", "average-known"], "take what only who made the release knows"),
         ([rows, *SCHEME, "--dry-run", "--fail-on", "leaks"], "--dry-run judges nothing: leave --fail-on out"),

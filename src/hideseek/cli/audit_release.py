@@ -19,6 +19,7 @@ from hideseek.cli.audit_question import attacks_named, seconds
 from hideseek.cli.config import ConfigFile
 from hideseek.cli.images import prepared, public_images
 from hideseek.cli.release_options import AuditRelease
+from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput
@@ -68,6 +69,8 @@ def question(asked: AuditRelease, release: EncodedRelease, stated: bool) -> Ques
     else:
         private, own = _stand_ins(whole, release)
         others, of_which = None, {}
+        if not stated and asked.images is None:
+            say(f"{asked.release} does not say of how many private images it is: {rows:,} are assumed (--images N).")
     rounds = release.rounds if stated else max(1, round(rows / len(private)))
     given = replace(like, rounds=rounds, public=_public(asked, like))
     scheme: Any = ReceivedEncodings.of(given, private, known=known)
@@ -123,7 +126,7 @@ def received(asked: AuditRelease) -> tuple[EncodedRelease, bool]:
     read = read_rows(place, asked.labels, asked.layout, scheme.images_per_row.private)
     count = len(read.images)
     if asked.images is not None and not 2 <= asked.images <= count:
-        raise BadInput(f"{asked.images} private images cannot be in {count} rows: each has a row of its own at least.")
+        raise BadInput(f"--images must be from 2 to the number of rows, {count:,}, not {asked.images:,}.")
     rounds = 1 if asked.images is None else max(1, round(count / asked.images))
     return EncodedRelease(Samples(read.images, read.labels), scheme, None, rounds), False
 

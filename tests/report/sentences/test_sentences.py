@@ -132,11 +132,11 @@ def test_what_became_of_an_attack() -> None:
                 outcome=Outcome.CONFIRMED,
                 claimed=(Claimed("reconstruction", 1200, "{count} images that it guesses", 3),),
             ),
-            "It gives 1,200 images that it guesses (3 confirmed by itself); what it does not",
+            "It gives 1,200 images that it guesses (3 confirmed by itself). Nobody here can judge what",
         ),
         Outcome.UNJUDGED: (
             attacked("a", outcome=Outcome.UNJUDGED, claimed=(Claimed("links", 45, "{count} pairs of rows"),)),
-            "It gives 45 pairs of rows; it confirms none of it, which cannot be judged here.",
+            "It gives 45 pairs of rows. It confirms none of this, and nobody here can judge it.",
         ),
         Outcome.RESISTED: (attacked("a"), "Not shown to beat mean image"),
         Outcome.NOT_TRIED: (

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from itertools import chain, repeat
 
 from hideseek.records.result import Claimed, RowGroups
-from hideseek.report.sentences.numbers import counted, sentence
+from hideseek.report.sentences.numbers import counted, joined, sentence
 
 
 def claims(said: Sequence[Claimed]) -> str:
     """Say what an attack claims that cannot be judged, and what it is sure of itself."""
     if not said:
         return "It claims nothing."
-    left = "what it does not confirm" if any(each.sure for each in said) else "it confirms none of it, which"
-    return sentence(f"it gives {'; '.join(map(_claim, said))}; {left} cannot be judged here")
+    unsure = "it confirms none of this, and nobody here can judge it"
+    left = "nobody here can judge what it does not confirm" if any(each.sure for each in said) else unsure
+    return joined(*(sentence(f"it gives {_claim(each)}") for each in said), sentence(left))
 
 
 def _claim(said: Claimed) -> str:
