@@ -12,7 +12,7 @@ from hideseek.records import Claim
 from hideseek.records.result import Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import check_within
-from hideseek.score.claim_rules import Baseline, as_it_is, no_examples
+from hideseek.score.claim_rules import Baseline, as_it_is, counted, no_examples, no_guesses
 from hideseek.score.metric import Metric, Scores
 
 
@@ -58,4 +58,6 @@ RULES: dict[str, Any] = {
     "decisive": {"brightness-error": Harm.PARTS},
     "curves": curves,
     "examples": no_examples,
+    "states": counted("images, with how bright they are"),
+    "guesses": no_guesses,
 }

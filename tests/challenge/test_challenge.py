@@ -127,7 +127,7 @@ def test_the_authors_own_files_say_nothing_of_themselves(made: tuple[Path, Path,
     told = read_challenge(folder, Mixup(k=3), images=24).release
     assert (told.scheme, told.rounds) == (Mixup(k=3), 2)
     for images in (1, ROWS + 1):
-        with pytest.raises(BadInput, match="cannot be in 48 rows"):
+        with pytest.raises(BadInput, match="has 2 to 48 private images"):
             read_challenge(folder, None, images)
     with pytest.raises(BadInput, match="only its authors can score it"):
         sealed_secret(kept, read_challenge(folder))

@@ -27,14 +27,15 @@ SCHEME = ("--scheme", "laplace")
 
 @dataclass(frozen=True)
 class Sure(Look):
-    """Be sure of the first five rows, and link the first two."""
+    """Be sure of the first five rows, put two together, and link two of three."""
 
     def seek(self, release: EncodedRelease, chance: Randomness) -> Evidence:
         (claim,) = super().seek(release, chance).claims
         assert isinstance(claim, Reconstruction)
         sure = torch.arange(len(claim.images)) < 5
-        links = Links(torch.tensor([0]), torch.tensor([1]), torch.tensor([1.0]))
-        return Evidence((replace(claim, sure=sure), links))
+        links = Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([1.0, -1.0]), threshold=0.0)
+        groups = torch.arange(len(sure))[:, None].expand(-1, 2)
+        return Evidence((replace(claim, sure=sure, groups=groups), links))
 
 
 @pytest.fixture(autouse=True)
@@ -94,13 +95,19 @@ def test_what_the_attacker_confirms_closes_a_gate(
     (scheme,) = result.schemes
     assert scheme.verdicts[0].outcome is Outcome.CONFIRMED
     (sure,) = scheme.attacks
-    assert [(each.claim, each.count, each.sure) for each in sure.claimed] == [
-        ("reconstruction", 160, 5),
-        ("links", 1, None),
+    assert [(each.claim, each.count, each.sure, each.taken) for each in sure.claimed] == [
+        ("reconstruction", 160, 5, None),
+        ("links", 2, None, 1),
     ]
-    assert "confirmed by the attack" in sure.exhibits[0].panels[1].label
+    assert [panel.label for panel in sure.exhibits[0].panels] == [
+        "row 0",
+        "row 0",
+        "recovered, and confirmed by the attack",
+    ]
     page = (tmp_path / "a" / "report.html").read_text("utf-8")
     assert "Confirmed by the attacker himself, by sure, without the truth." in page
+    assert "of which it takes 1 to do so (1 group of 2 rows, each a row and those linked with it)" in page
+    assert "put together from 2 rows" in page
 
 
 def test_with_the_private_images_guesses_are_matched_to_them(rows: Path, tmp_path: Path) -> None:
@@ -114,6 +121,8 @@ def test_with_the_private_images_guesses_are_matched_to_them(rows: Path, tmp_pat
     figures = {figure.metric: figure for figure in scheme.attacks[0].figures}
     assert figures["recovered"].found.mean == 1
     assert {figure.claim for attack in scheme.attacks for figure in attack.figures} == {"reconstruction"}
+    claimed = {attack.attack: [each.claim for each in attack.claimed] for attack in scheme.attacks}
+    assert claimed == {"look": [], "sure": ["links"]}  # what is about rows is said, and not judged
 
 
 def test_images_that_are_not_in_it_are_not_found_by_matching(tmp_path: Path, faces: Samples) -> None:
@@ -136,11 +145,14 @@ def test_a_challenge_and_a_release_are_read_as_they_are(tmp_path: Path, faces: S
     assert result.schemes[0].known
 
 
-def test_public_images_that_nobody_here_knows(tmp_path: Path, faces: Samples) -> None:
+def test_public_images_that_nobody_here_knows(
+    tmp_path: Path, faces: Samples, capsys: pytest.CaptureFixture[str]
+) -> None:
     public = normalise(load("photos", size=SIZE, channels=1, labelled=False), "channel").take(slice(0, 40))
     release, secret = InstaHide(k=4, k_private=2).hide(faces.take(slice(0, 12)), public, seeded(1), 2)
     write_challenge(tmp_path / "challenge", release, secret, tmp_path / "secret")
     result = audited(str(tmp_path / "challenge"), "--attacks", "sure,braverman", out=tmp_path / "a")
+    assert "nobody here knows them: --public ADDRESS names them" in " ".join(capsys.readouterr().out.split())
     outcomes = {attack.attack: attack.outcome for attack in result.schemes[0].attacks}
     assert outcomes["sure"] in (Outcome.CONFIRMED, Outcome.WITHHELD)
     assert outcomes["braverman"] is Outcome.NOT_APPLICABLE  # those of trials are not told
@@ -160,14 +172,19 @@ def test_what_is_refused(rows: Path, tmp_path: Path, faces: Samples, capsys: pyt
     out = ["--out", str(tmp_path / "out")]
     hidden = tmp_path / "hidden"
     write_release(Mixup(k=2), faces.take(slice(0, 12)), None, seeded(1), hidden, rounds=2)
+    few = tmp_path / "few.npy"
+    np.save(few, np.load(rows)[:1])
     cases: list[tuple[list[Any], str]] = [
         ([rows], "does not say how its rows were made: name the scheme"),
+        ([few, *SCHEME], "has rows of 1 image at most, and needs 2"),
+        ([rows, "--scheme", "mixup:k=4", "--images", "3"], "has rows of 3 images at most, and needs 4"),
         ([rows, "--scheme", "mixupp"], "there is no scheme 'mixupp': did you mean mixup?"),
-        ([rows, *SCHEME, "--images", "161"], "161 private images cannot be in 160 rows"),
+        ([rows, *SCHEME, "--images", "161"], "--images must be from 2 to the number of rows, 160, not 161"),
         ([rows, *SCHEME, "--public", "photos"], "no public images are mixed into rows of this scheme"),
         ([rows, *SCHEME, "--attacks", "average-known"], "take what only who made the release knows"),
         ([rows, *SCHEME, "--dry-run", "--fail-on", "leaks"], "--dry-run judges nothing: leave --fail-on out"),
         ([hidden, "--scheme", "mixup"], "says itself how it was made: leave --scheme out"),
+        ([hidden / "release.json"], f"is a part of a release, which says itself how it was made: name {hidden}"),
         ([hidden, "--layout", "hwc"], "--layout is of rows in a file"),
         ([hidden, "--private", "faces"], "has 24 rows of 12 images, and faces has 160"),
         ([tmp_path], "has neither release.json nor encryption.npy in it"),

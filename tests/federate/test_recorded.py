@@ -20,13 +20,17 @@ from hideseek.federate.gradients import run_gradients
 from hideseek.federate.messages import UPDATE
 from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
 from hideseek.federate.recordings import joined_encodings, joined_updates, recordings
-from hideseek.hide import InstaHide
+from hideseek.hide import InstaHide, RecipeEncoder
+from hideseek.hide.encoders.laplace import Laplace
 from hideseek.hide.files.release_files import release_digest
 from hideseek.hide.updates import ShareUpdates
+from hideseek.records.result import Outcome, Truth
 from hideseek.report.gate import GateState
+from hideseek.report.result_files import read_result
 from hideseek.score.judge import judge
 from hideseek.seek import ATTACKS, run
 from local_parties import LocalParties, agreement, parties, server
+from trial_attacks import Look
 
 pytest.importorskip("flwr")
 from hideseek.federate.flower.strategies import FlowerAggregate
@@ -34,7 +38,7 @@ from hideseek.federate.flower.strategies import FlowerAggregate
 DENSE = ShareUpdates("relu-dense", batch=4, rate=0.05, mode="eval")
 
 
-def recording(tmp_path: Path, scheme: ShareUpdates | InstaHide, **changes: object) -> LocalParties:
+def recording(tmp_path: Path, scheme: ShareUpdates | RecipeEncoder, **changes: object) -> LocalParties:
     who = parties(tmp_path, 2)
     who.settings = {place: replace(each, record=True) for place, each in who.settings.items()}
     run_it = server(tmp_path, agreement(scheme, **changes), who, record=True)
@@ -159,6 +163,23 @@ def test_what_a_server_recorded_is_attacked_and_not_judged(tmp_path: Path, capsy
     assert main(asked) == 0
     assert "Nothing was judged" in capsys.readouterr().out
     assert list((tmp_path / "found").rglob("evidence.json"))
+
+
+@pytest.mark.usefixtures("without_lpips")
+def test_encodings_that_a_server_has_are_audited_like_any_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ATTACKS, "look", Look())
+    recording(tmp_path, Laplace(), again=True, rounds=2)
+    asked = ["audit", "--recorded", str(tmp_path / "out"), "--attacks", "look", "--budget", "10h"]
+    assert main([*asked, "--out", str(tmp_path / "audits")]) == 0
+    for name in ("party-0", "party-1"):
+        result = read_result(tmp_path / "audits" / name)
+        (scheme,) = result.schemes
+        assert (result.truth, scheme.mechanism, scheme.rounds) == (Truth.NONE, "laplace", 2)
+        assert (scheme.name, result.private.images) == (name, scheme.items // 2)
+        assert [attack.outcome for attack in scheme.attacks] == [Outcome.UNJUDGED]
+        assert (tmp_path / "audits" / name / "report.html").is_file()
 
 
 def test_a_round_that_is_asked_for_again_is_recorded_again(tmp_path: Path) -> None:

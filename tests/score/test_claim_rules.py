@@ -63,6 +63,8 @@ def test_rules_without_a_part(part: str) -> None:
         ({"baselines": None}, "lack baselines"),
         ({"curves": None}, "lack curves"),
         ({"examples": None}, "lack examples"),
+        ({"states": None}, "lack states"),
+        ({"guesses": None}, "lack guesses"),
         ({"metrics": {}}, "lack metrics"),
         ({"decisive": {}}, "one that decides"),
         ({"decisive": {"brightness": Harm.PARTS}}, "is no metric of it"),

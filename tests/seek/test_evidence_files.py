@@ -18,8 +18,9 @@ EVERYTHING = Found(
         (
             Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any"),
             Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), "any", torch.tensor([True, False])),
+            Reconstruction(torch.rand(2, 1, 3, 4), torch.tensor([5, 7]), groups=torch.tensor([[5, 1, 2], [7, 3, -1]])),
             PublicImagesFound(torch.tensor([0]), torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]), 9, complete=True),
-            Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([0.1, -0.2])),
+            Links(torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([0.1, -0.2]), 0.0),
             Masks(torch.tensor([4]), torch.ones(1, 1, 3, 4, dtype=torch.int8)),
             Attribution(torch.tensor([1, 2]), torch.tensor([8, 9]), torch.rand(2, 2)),
         ),
@@ -48,6 +49,20 @@ def test_evidence_is_read_as_it_was_written(tmp_path: Path) -> None:
         for name, value in vars(written).items():
             other = getattr(kept, name)
             assert torch.equal(other, value) if isinstance(value, torch.Tensor) else other == value
+
+
+def test_evidence_from_before_there_were_groups_and_thresholds_is_read(tmp_path: Path) -> None:
+    write_evidence(EVERYTHING, tmp_path)
+    described = json.loads((tmp_path / "evidence.json").read_text())
+    for claim in described["claims"]:
+        claim.pop("groups", None)
+        claim.pop("threshold", None)
+    (tmp_path / "evidence.json").write_text(json.dumps(described))
+    held = load_file(tmp_path / "claims.safetensors")
+    save_file({name: each for name, each in held.items() if "groups" not in name}, tmp_path / "claims.safetensors")
+    claims = read_evidence(tmp_path).evidence.claims
+    assert all(claim.groups is None for claim in claims if isinstance(claim, Reconstruction))
+    assert [claim.threshold for claim in claims if isinstance(claim, Links)] == [None]
 
 
 def test_a_folder_without_evidence_is_one_sentence(tmp_path: Path) -> None:

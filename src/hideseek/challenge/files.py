@@ -102,7 +102,7 @@ def read_challenge(folder: Path, scheme: MixingEncoder | None = None, images: in
     elif images is not None:
         if not 2 <= images <= len(encryption):
             raise BadInput(
-                f"{images} private images cannot be in {len(encryption)} rows: each has a row of its own at least."
+                f"a challenge of {len(encryption):,} rows has 2 to {len(encryption):,} private images, not {images:,}."
             )
         rounds = max(1, round(len(encryption) / images))
     pixels = torch.from_numpy(encryption).permute(0, 3, 1, 2).contiguous()

@@ -13,15 +13,17 @@ from hideseek.audit import Question
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import UNDESCRIBED, Audit, Images, Output, Several
 from hideseek.cli.audit_question import attacks_named, seconds
+from hideseek.cli.audit_release import question
 from hideseek.cli.config import ConfigFile
 from hideseek.cli.gate import Gate
 from hideseek.cli.images import public_images
+from hideseek.cli.release_options import AuditRelease
 from hideseek.cli.terminal import say
 from hideseek.cli.update_options import UpdateAttacking
 from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput
 from hideseek.federate.recorded import RecordedEncodings, RecordedUpdates
-from hideseek.federate.recordings import Recording, recordings
+from hideseek.federate.recordings import Recording, joined_releases, recordings
 from hideseek.files import own_folder
 from hideseek.records import EncodedRelease, Encoder, Samples
 from hideseek.records.result import NoAccuracy, NoAccuracyKind
@@ -37,7 +39,7 @@ class AuditRecorded:
 
     DIR is the folder of a party that recorded (--record), where the ground truth lies beside every message, so that
     each attack is judged; of a simulation, whose parties are all audited; or of a server, which has no ground truth:
-    there attacks are run, and what they found is written down, unjudged.
+    encodings of each party are audited as with --release there; of updates, what attacks found is written down.
 
     Try:  hideseek federate simulate --data faces --parties 4 --rounds 3 --record --out federated
           hideseek audit --recorded federated --out audit
@@ -76,7 +78,7 @@ def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     found = recordings(asked.recorded)[: asked.parties]
     if len({each.of_updates for each in found}) > 1:
         raise BadInput("updates and encodings were recorded here: name the folder of one federation.")
-    if not all(each.judged for each in found):
+    if not all(each.judged or not each.of_updates for each in found):
         _unjudged(asked, found)
         return
     if len(found) == 1:
@@ -108,7 +110,11 @@ def _audit(asked: AuditRecorded, recording: Recording, output: Output, gate: Gat
 
 
 def _question(asked: AuditRecorded, recording: Recording) -> Question:
-    """Give the question about one party."""
+    """Give the question about one party; encodings without their truth are a release like any other."""
+    if not recording.judged:
+        place = asked.recorded / recording.name
+        about = AuditRelease(place, asked.output, own=asked.own, attacks=asked.attacks, budget=asked.budget or BUDGET)
+        return question(about, joined_releases(recording.folders), stated=True)
     scheme: Encoder
     private: Samples
     scheme, private = (RecordedUpdates if recording.of_updates else RecordedEncodings).of(recording)
@@ -135,7 +141,7 @@ def _question(asked: AuditRecorded, recording: Recording) -> Question:
 
 
 def _unjudged(asked: AuditRecorded, found: Sequence[Recording]) -> None:
-    """Attack what a server recorded: what attacks find is written down, and nobody here can judge it.
+    """Attack updates that a server recorded: what attacks find is written down, and nobody here can judge it.
 
     What is finished is not attacked again, so that --resume, which is allowed, changes nothing.
     """
@@ -146,8 +152,7 @@ def _unjudged(asked: AuditRecorded, found: Sequence[Recording]) -> None:
     if given := [name for name, is_given in refused.items() if is_given]:
         raise BadInput(f"{asked.recorded} has no ground truth, and what is found is not judged: leave {given[0]} out.")
     asked.gate.refuse(f"{asked.recorded} has no ground truth, and what is found is not judged")
-    kind = UpdateRelease if found[0].of_updates else EncodedRelease
-    attacks = attacks_named(asked.attacks, kind)
+    attacks = attacks_named(asked.attacks, UpdateRelease)
     if output.dry_run:
         say(f"On each of these releases, attacks are run ({', '.join(attacks)}), and what they find is not judged:")
         say(*(f"  {each.name}, {folder.name}" for each in found for folder in each.folders))

@@ -11,23 +11,22 @@ import tyro
 from hideseek.audit import Question
 from hideseek.audit.provenance import without_folders
 from hideseek.audit.received import ReceivedEncodings, applicable
-from hideseek.challenge.files import ENCRYPTION, read_challenge
-from hideseek.challenge.received import read_rows
 from hideseek.cli.arguments import parse
 from hideseek.cli.audit_options import Attacking, Audit, Images, Several
 from hideseek.cli.audit_question import attacks_named, seconds
 from hideseek.cli.config import ConfigFile
 from hideseek.cli.images import prepared, public_images
+from hideseek.cli.received_release import DESCRIPTION, received
 from hideseek.cli.release_options import AuditRelease
+from hideseek.cli.terminal import say
 from hideseek.data import load
 from hideseek.data.non_members import non_members
 from hideseek.errors import BadInput
-from hideseek.hide.files.release_files import read_release, with_public
-from hideseek.hide.named import schemes
-from hideseek.records import EncodedRelease, MixingEncoder, Normalisation, Samples
+from hideseek.hide.files.release_files import with_public
+from hideseek.records import EncodedRelease, Normalisation, Samples
 from hideseek.records.result import DatasetSummary, NoAccuracy, NoAccuracyKind, Truth
+from hideseek.report.sentences import counted
 
-DESCRIPTION = "release.json"
 OWN = "photos"  # what attackers have, and attacks are proved on, where nothing else is named
 
 
@@ -45,18 +44,18 @@ def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     )
     attacking = Attacking(attacks=asked.attacks, budget=asked.budget, seed=asked.seed)
     usual: Audit[Any] = Audit(Several(), Images(str(asked.release)), asked.output, attacking, gate=asked.gate)
-    perform(usual, lambda: _question(asked))
+    perform(usual, lambda: question(asked, *received(asked)))
 
 
-def _question(asked: AuditRelease) -> Question:
-    """Read the release and what is beside it, and ask what it shows."""
+def question(asked: AuditRelease, release: EncodedRelease, stated: bool) -> Question:
+    """Read what is beside a release, which may state itself how it was made, and ask what it shows."""
     attacks = attacks_named(asked.attacks, EncodedRelease)
-    release, stated = received(asked)
     known = asked.private is not None
     chosen = {name: each for name, each in attacks.items() if applicable(each, known=known)}
     if not chosen:
         raise BadInput("these attacks take what only who made the release knows: name others, or all.")
     rows = len(release.encoded)
+    _check_rows(release, asked)
     own_address = asked.own or OWN
     whole, like = _as_shared(own_address, release, stated=stated, labelled=False)
     if asked.private is not None:
@@ -67,8 +66,12 @@ def _question(asked: AuditRelease) -> Question:
     else:
         private, own = _stand_ins(whole, release)
         others, of_which = None, {}
+        if not stated and asked.images is None:
+            say(f"{asked.release} does not say of how many private images it is: {rows:,} are assumed (--images N).")
     rounds = release.rounds if stated else max(1, round(rows / len(private)))
     given = replace(like, rounds=rounds, public=_public(asked, like))
+    if given.public is None and given.scheme.mixes_public:
+        say("Public images are mixed into its rows, and nobody here knows them: --public ADDRESS names them.")
     scheme: Any = ReceivedEncodings.of(given, private, known=known)
     stand_in = given.public or (public_images("patches:photos", given.encoded, size=None, features=None))
     shape, classes = given.encoded.shape, given.encoded.labels.shape[1]
@@ -97,40 +100,6 @@ def _question(asked: AuditRelease) -> Question:
     )
 
 
-def received(asked: AuditRelease) -> tuple[EncodedRelease, bool]:
-    """Read what was shared, and tell whether it states itself how it was made."""
-    place, scheme = asked.release, None if asked.scheme is None else _scheme(asked.scheme)
-    about_rows = {"--labels": asked.labels, "--layout": asked.layout}
-    if place.is_dir():
-        for name in (name for name, value in about_rows.items() if value is not None):
-            raise BadInput(f"{name} is of rows in a file, and {place} is a folder: leave it out.")
-        if (place / DESCRIPTION).is_file():
-            for name, value in {"--scheme": asked.scheme, "--images": asked.images}.items():
-                if value is not None:
-                    raise BadInput(f"{place} says itself how it was made: leave {name} out.")
-            return read_release(place), True
-        if (place / ENCRYPTION).is_file():
-            challenge = read_challenge(place, scheme, asked.images)
-            return challenge.release, challenge.seal is not None
-        raise BadInput(
-            f"{place} has neither {DESCRIPTION} nor {ENCRYPTION} in it: name a release, a challenge or a file."
-        )
-    if not place.exists():
-        raise BadInput(f"there is no file {place}: check the path.")
-    if scheme is None:
-        raise BadInput(f"{place} does not say how its rows were made: name the scheme, as in --scheme mixup:k=4.")
-    read = read_rows(place, asked.labels, asked.layout, scheme.images_per_row.private)
-    count = len(read.images)
-    if asked.images is not None and not 2 <= asked.images <= count:
-        raise BadInput(f"{asked.images} private images cannot be in {count} rows: each has a row of its own at least.")
-    rounds = 1 if asked.images is None else max(1, round(count / asked.images))
-    return EncodedRelease(Samples(read.images, read.labels), scheme, None, rounds), False
-
-
-def _scheme(name: str) -> MixingEncoder:
-    return next(iter(schemes(name).values()))
-
-
 def _shape(release: EncodedRelease) -> dict[str, Any]:
     channels, *size = release.encoded.shape
     return {"size": tuple(size), "channels": channels, "labelled": False}
@@ -144,6 +113,16 @@ def _as_shared(
     images = prepared(load(address, **{**_shape(release), "labelled": labelled}), how, None)
     encoded = replace(release.encoded, normalisation=images.normalisation)
     return images, replace(release, encoded=encoded)
+
+
+def _check_rows(release: EncodedRelease, asked: AuditRelease) -> None:
+    """Refuse rows that are too few for their scheme: each has so many different private images in it."""
+    mixed, images = release.scheme.images_per_row.private, len(release.encoded) // release.rounds
+    if images < max(2, mixed):
+        raise BadInput(
+            f"{asked.release} has rows of {counted(images, 'image')} at most, and needs {max(2, mixed)}, since its"
+            f" scheme mixes {mixed}: name another scheme, or more rows."
+        )
 
 
 def _check_private(private: Samples, release: EncodedRelease, asked: AuditRelease, *, stated: bool) -> None:

@@ -28,6 +28,7 @@ from hideseek.records.update_secret import UpdateSecret
 DESCRIPTION, SECRET = "release.json", ".secret"
 UPDATE_NAME = re.compile(r"round-\d+-([0-9a-f]+)")  # as `record_update` names it
 NAMED = 4  # releases that are left out and named
+CHANGED = "the images changed between rounds: audit each round by itself."
 _log = logging.getLogger(__name__)
 
 
@@ -144,22 +145,29 @@ class _Joined:
 
 def joined_encodings(folders: Sequence[Path], secrets: Sequence[Path]) -> tuple[EncodedRelease, MixingSecret]:
     """Join encodings of several rounds, and their ground truths."""
-    releases = [read_release(folder) for folder in folders]
     truths = [read_secret(path, release_digest(folder)) for path, folder in zip(secrets, folders, strict=True)]
     _one_set([truth.private for truth in truths])
+    joined = {
+        name: _cat([getattr(truth, name) for truth in truths]) for name in ("sources", "public_sources", "weights")
+    }
+    masks = {name: _cat([getattr(truth, name) for truth in truths]) for name in ("mask", "transforms")}
+    return joined_releases(folders), replace(truths[0], **joined, **masks)
+
+
+def joined_releases(folders: Sequence[Path]) -> EncodedRelease:
+    """Join encodings of several rounds."""
+    releases = [read_release(folder) for folder in folders]
     first = releases[0]
     if any(release.scheme != first.scheme for release in releases):
         raise BadInput("these encodings are of several schemes: audit each round by itself.")
+    if len({len(release.encoded) for release in releases}) > 1:
+        raise BadInput(CHANGED)
     encoded = replace(
         first.encoded,
         images=torch.cat([release.encoded.pixels() for release in releases]),
         labels=torch.cat([release.encoded.labels for release in releases]),
     )
-    joined = {
-        name: _cat([getattr(truth, name) for truth in truths]) for name in ("sources", "public_sources", "weights")
-    }
-    masks = {name: _cat([getattr(truth, name) for truth in truths]) for name in ("mask", "transforms")}
-    return replace(first, encoded=encoded, rounds=len(releases)), replace(truths[0], **joined, **masks)
+    return replace(first, encoded=encoded, rounds=len(releases))
 
 
 def _cat(parts: list[Any]) -> Any:
@@ -174,4 +182,4 @@ def _filled(tensor: Tensor, rows: int, mixed: int, value: int) -> Tensor:
 
 def _one_set(sets: list[Samples]) -> None:
     if len({images_digest(each) for each in sets}) > 1:
-        raise BadInput("the images changed between rounds: audit each round by itself.")
+        raise BadInput(CHANGED)

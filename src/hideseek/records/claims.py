@@ -54,6 +54,8 @@ class Reconstruction(Claim, name="reconstruction"):
 
     `sure` says which guesses the attacker can confirm by himself, without the truth; None: he cannot tell. `picked`:
     guesses are candidates of a gallery, which he had before, so that what counts is only which of them he picks.
+    `groups`: the rows that he put together to each guess, those first that show most of it, −1 where there are fewer;
+    None: no rows were put together.
     """
 
     images: Float[Tensor, "guesses c h w"]
@@ -61,6 +63,7 @@ class Reconstruction(Claim, name="reconstruction"):
     of: Literal["items", "batches", "images", "any"] = "items"
     sure: Bool[Tensor, " guesses"] | None = None
     picked: bool = False
+    groups: Int[Tensor, "guesses rows"] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,15 @@ class PublicImagesFound(Claim, name="public-images"):
 
 @dataclass(frozen=True)
 class Links(Claim, name="links"):
-    """These two items share a private image: the higher the score, the surer."""
+    """These two items share a private image: the higher the score, the surer.
+
+    A score above the `threshold` says that they do; None: pairs are ranked alone.
+    """
 
     first: Int[Tensor, " pairs"]
     second: Int[Tensor, " pairs"]
     scores: Float[Tensor, " pairs"]
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ class ReceivedSecret(Secret):
 
     def judgeable(self, evidence: Evidence) -> Evidence:
         """Give guesses of images without an order, and who is said to be a member; nothing that is about rows."""
+        if not self.known:
+            return replace(evidence, claims=())
         return replace(evidence, claims=tuple(each for claim in evidence.claims for each in _of_no_row(claim)))
 
     def withheld(self, field: str) -> Any:

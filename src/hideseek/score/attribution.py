@@ -14,7 +14,7 @@ from hideseek.records import Attribution
 from hideseek.records.result import Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import check_within
-from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, counted, no_examples, no_guesses
 from hideseek.score.curve_points import written
 from hideseek.score.ground_truth import made_for
 from hideseek.score.item_labels import BY_SIZE, item_labels
@@ -124,4 +124,6 @@ RULES = ClaimRules(
     decisive={"accuracy": Harm.TOLD_APART},
     curves=curves,
     examples=no_examples,
+    states=counted("rows, with the image that each was made for"),
+    guesses=no_guesses,
 )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.records import Claim, Release
-from hideseek.records.result import Curve, Harm
+from hideseek.records.result import Claimed, Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.metric import Metric
 
@@ -61,6 +61,10 @@ class ClaimRules:
     """Gives the lines to draw, none where there is nothing to compare; see `no_curves`."""
     examples: Callable[[Any, Release, Secret], list[Shown]]
     """Gives the pictures to show; see `no_examples`."""
+    states: Callable[[Any], Claimed]
+    """Gives what the claim states by itself, where there is no truth to judge it by; see `counted`."""
+    guesses: Callable[[Any, Release], list[Shown]]
+    """Gives the pictures to show then; see `no_guesses`."""
     exposure: Callable[[Any, Secret], Float[Tensor, " private"]] | None = None
     """Gives for each private image how far the claim points to it: the share of the gallery's others that fit worse,
     NaN where it says nothing of an image; None: the claim says nothing of single images."""
@@ -70,7 +74,7 @@ class ClaimRules:
         name = getattr(self.claim, "name", None)
         if name is None:
             raise TypeError(f"{self.claim!r} is no claim with a name.")
-        for part in ("check", "prepare", "baselines", "curves", "examples"):
+        for part in ("check", "prepare", "baselines", "curves", "examples", "states", "guesses"):
             if not callable(getattr(self, part)):
                 raise TypeError(f"the rules of {name} lack {part}.")
         if not self.metrics or not self.decisive:
@@ -107,3 +111,18 @@ def no_curves(claim: Claim, secret: Secret) -> tuple[Curve, ...]:
 def no_examples(claim: Claim, release: Release, secret: Secret) -> list[Shown]:
     """Show nothing."""
     return []
+
+
+def no_guesses(claim: Claim, release: Release) -> list[Shown]:
+    """Show nothing."""
+    return []
+
+
+def counted(things: str) -> Callable[[Claim], Claimed]:
+    """State how many things a claim is about, and nothing else of them."""
+
+    def states(claim: Claim) -> Claimed:
+        count = next((len(value) for value in claim.parts().values() if isinstance(value, Tensor)), 0)
+        return Claimed(claim.name, count, f"{{count}} {things}")
+
+    return states

@@ -44,7 +44,7 @@ def match_guesses(claim: Reconstruction, secret: Secret) -> Reconstruction:
         if len(images):
             place = one_to_one(likeness(claim.images[guesses], secret, images))
             found[guesses] = torch.where(place < 0, -1, images[place.clamp_min(0)])
-    return Matched(claim.images, found, "images", claim.sure, claim.picked, items)
+    return Matched(claim.images, found, "images", claim.sure, claim.picked, items=items)
 
 
 def candidates(claim: Reconstruction, secret: Secret) -> Int[Tensor, "guesses truths"]:

@@ -17,7 +17,7 @@ from hideseek.score.judgement import Judgement, Score, Skipped, to_json
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.metrics import by_name
 
-__all__ = ["Judgement", "Score", "Skipped", "judge", "to_json"]
+__all__ = ["Judgement", "Score", "Skipped", "judge", "rules_of", "to_json"]
 
 VERSION = (
     3  # of baselines, metrics and tests: raise it when a change of them moves figures, and studies mark older ones
@@ -46,7 +46,7 @@ def judge(
     claims = [_on_processor(claim) for claim in evidence.claims]
     for claim in claims:
         check_finite(claim)
-        _rules(claim).check(claim, secret)
+        rules_of(claim).check(claim, secret)
     found: list[Score | Skipped] = list(_without_a_claim(claims, metrics or ()))
     for number, (claim, stream) in enumerate(zip(claims, chance.spawn(len(claims)), strict=True)):
         found += _judge(number, claim, secret, stream, metrics or (), left_out)
@@ -55,7 +55,8 @@ def judge(
     return Judgement(scores, tuple(skipped))
 
 
-def _rules(claim: Claim) -> ClaimRules:
+def rules_of(claim: Claim) -> ClaimRules:
+    """Give the rules of a claim; one that has none is refused."""
     if claim.name not in CLAIMS:
         raise BadInput(f"claims of the kind {claim.name!r} cannot be judged: add their rules to CLAIMS.")
     return CLAIMS[claim.name]
@@ -74,7 +75,7 @@ def _judge(
     number: int, claim: Claim, secret: Secret, chance: Randomness, named: Sequence[str], left_out: Sequence[str]
 ) -> Iterator[Score | Skipped]:
     """Score one claim by the metrics that were named, or by all of its kind."""
-    rules, known = _rules(claim), by_name(CLAIMS.values())
+    rules, known = rules_of(claim), by_name(CLAIMS.values())
     for_baselines, for_metrics = chance.spawn(2)
     streams = dict(zip(known, for_metrics.spawn(len(known)), strict=True))
     unnamed = {} if named else _unnamed(rules, claim, secret, left_out)

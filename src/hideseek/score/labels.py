@@ -13,7 +13,7 @@ from hideseek.records import Labels
 from hideseek.records.result import Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_within
-from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_curves, no_examples
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, counted, no_curves, no_examples, no_guesses
 from hideseek.score.item_labels import item_labels
 from hideseek.score.metric import Metric, Scores
 
@@ -71,4 +71,6 @@ RULES = ClaimRules(
     decisive={"labels-right": Harm.PARTS},
     curves=no_curves,
     examples=no_examples,
+    states=counted("updates, with their labels"),
+    guesses=no_guesses,
 )

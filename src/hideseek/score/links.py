@@ -20,7 +20,7 @@ from hideseek.records import Links
 from hideseek.records.result import Curve, Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import check_within
-from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples
+from hideseek.score.claim_rules import Baseline, ClaimRules, as_it_is, no_examples, no_guesses
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
 from hideseek.score.item_labels import BY_SIZE, classes_by_size, item_labels
@@ -28,6 +28,7 @@ from hideseek.score.link_areas import RankedPairs
 from hideseek.score.link_test import beyond_labels
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.roc import roc
+from hideseek.score.row_groups import linked
 
 
 def check(claim: Links, secret: Secret) -> None:
@@ -145,4 +146,6 @@ RULES = ClaimRules(
     decisive={"auc": Harm.LINKED},
     curves=curves,
     examples=no_examples,
+    states=linked,
+    guesses=no_guesses,
 )

@@ -15,9 +15,10 @@ from hideseek.records import Masks, Release
 from hideseek.records.result import Harm
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_shape, check_within, of_mixing
-from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is, no_curves
+from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is, counted, no_curves
 from hideseek.score.gallery import Kind
 from hideseek.score.ground_truth import blocks, made_for
+from hideseek.score.guesses import guessed_masks
 from hideseek.score.metric import Metric, Scores
 
 
@@ -112,4 +113,6 @@ RULES = ClaimRules(
     decisive={"wrong-signs": Harm.PARTS},
     curves=no_curves,
     examples=examples,
+    states=counted("masks of rows"),
+    guesses=guessed_masks,
 )

@@ -25,7 +25,7 @@ from hideseek.records import Membership, Samples
 from hideseek.records.result import Curve, Harm, Note, NoteKind
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_within
-from hideseek.score.claim_rules import Baseline, ClaimRules, no_examples
+from hideseek.score.claim_rules import Baseline, ClaimRules, counted, no_examples, no_guesses
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks
 from hideseek.score.membership_test import beyond_chance, members
@@ -207,5 +207,7 @@ RULES = ClaimRules(
     decisive={"membership-auc": Harm.TOLD_APART},
     curves=curves,
     examples=no_examples,
+    states=counted("candidates, by how likely they are private"),
+    guesses=no_guesses,
     exposure=exposure,
 )

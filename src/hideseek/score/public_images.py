@@ -15,9 +15,10 @@ from hideseek.records import EncodedRelease, PublicImagesFound, Release
 from hideseek.records.result import Curve, Harm, Note, NoteKind
 from hideseek.records.secret import Secret
 from hideseek.score.checks import ADVICE, check_within, of_mixing
-from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is
+from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, as_it_is, counted
 from hideseek.score.curve_points import POINTS, written
 from hideseek.score.ground_truth import blocks, made_for
+from hideseek.score.guesses import guessed_public
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.search_results import all_found, found, hit, hit_by_chance, places, public_truth, rank, search_space
 from hideseek.score.significance import Significance, known_rate
@@ -159,4 +160,6 @@ RULES = ClaimRules(
     decisive={"hit@1": Harm.PARTS},
     curves=curves,
     examples=examples,
+    states=counted("rows, with the public images that are in each"),
+    guesses=guessed_public,
 )

@@ -24,10 +24,12 @@ from hideseek.score.checks import ADVICE, check_shape, check_within
 from hideseek.score.claim_rules import Baseline, ClaimRules, Shown, no_curves
 from hideseek.score.gallery import gallery, usual_item
 from hideseek.score.ground_truth import Matched, candidates, match_guesses, subjects
+from hideseek.score.guesses import guessed_images
 from hideseek.score.identification import beyond_class, by_chance, exposure, re_identified
 from hideseek.score.image_scores import LIMIT, Compare, by_pixels, by_raw_pixels, psnr, snr
 from hideseek.score.metric import Metric, Scores
 from hideseek.score.recovered import BEYOND, CORRELATION, LOW, SSIM, recovered, recovered_of_sure, unsure
+from hideseek.score.row_groups import guessed
 from hideseek.score.smoothing import blurred, low_frequencies
 
 BLURRED, LOWEST = 5, 2  # pixels and frequencies of smoothed baselines
@@ -196,5 +198,7 @@ RULES = ClaimRules(
     },
     curves=no_curves,
     examples=examples,
+    states=guessed,
+    guesses=guessed_images,
     exposure=exposure,
 )

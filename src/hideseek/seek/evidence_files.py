@@ -114,7 +114,8 @@ def _claim(number: int, described: dict[str, Any], tensors: Mapping[str, torch.T
     if not set(described) <= {"kind", *(part.name for part in dataclasses.fields(kind))}:
         raise ValueError(kind.name)
     for name, hint in ((part.name, _tensor_type(hints[part.name])) for part in dataclasses.fields(kind)):
-        if described.get(name, ...) is None and hint is not hints[name]:  # a tensor that may be missing, and is
+        may_miss = hint is not hints[name]
+        if may_miss and described.get(name) is None and f"{number}.{name}" not in tensors:
             values[name] = None
             continue
         if not hasattr(hint, "dim_str"):  # no tensor

@@ -127,12 +127,16 @@ def test_what_became_of_an_attack() -> None:
         Outcome.BROKEN: (attacked("a", outcome=Outcome.BROKEN, figures=(figure(),)), "SSIM 0.84 against"),
         Outcome.LEAKS: (attacked("a", outcome=Outcome.LEAKS, figures=(figure(),)), "SSIM 0.84 against"),
         Outcome.CONFIRMED: (
-            attacked("a", outcome=Outcome.CONFIRMED, claimed=(Claimed("reconstruction", 1200, 3),)),
-            "It gives 1,200 images that it guesses (3 confirmed by itself)",
+            attacked(
+                "a",
+                outcome=Outcome.CONFIRMED,
+                claimed=(Claimed("reconstruction", 1200, "{count} images that it guesses", 3),),
+            ),
+            "It gives 1,200 images that it guesses (3 confirmed by itself). Nobody here can judge what",
         ),
         Outcome.UNJUDGED: (
-            attacked("a", outcome=Outcome.UNJUDGED, claimed=(Claimed("links", 45, None),)),
-            "It gives 45 pairs of rows, by how likely they share an image (none that it can confirm)",
+            attacked("a", outcome=Outcome.UNJUDGED, claimed=(Claimed("links", 45, "{count} pairs of rows"),)),
+            "It gives 45 pairs of rows. It confirms none of this, and nobody here can judge it.",
         ),
         Outcome.RESISTED: (attacked("a"), "Not shown to beat mean image"),
         Outcome.NOT_TRIED: (

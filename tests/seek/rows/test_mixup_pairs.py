@@ -49,6 +49,9 @@ def test_mixed_images_come_back(steps: int) -> None:
     assert len(alike) >= 22  # of 30
     assert alike.median() > (0.99 if steps else 0.85)
     assert told_apart(links, secret) > 0.85
+    assert images.groups is not None
+    held = [secret.sources[group[group >= 0]] for group in images.groups]  # most rows of a group have one image
+    assert sum(int(each.flatten().bincount().max()) > len(each) / 2 for each in held) >= 22
 
 
 def test_noise_has_no_pairs_and_no_images() -> None:

@@ -14,7 +14,7 @@ from hideseek.audit.threats import given_to, threat_of
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
 from hideseek.records import Attack, Evidence, Refused, Release
-from hideseek.records.result import AttackResult, Failure, FailureKind, Figure, Harm, Outcome, Proof
+from hideseek.records.result import AttackResult, Exhibit, Failure, FailureKind, Figure, Harm, Outcome, Proof
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
 from hideseek.score.exposure import most_exposed
@@ -70,8 +70,8 @@ def run_and_judge(
     left_out: Sequence[str] = (),
 ) -> tuple[Evidence, tuple[Figure, ...]]:
     """Run an attack within some seconds of work, and score what it claims; `tests` is how many may err together."""
-    evidence = secret.judgeable(_run(attack, release, chance, clock, allowed))
-    return evidence, figures(judge(evidence, secret, chance, metrics, left_out), tests, look)
+    evidence = _run(attack, release, chance, clock, allowed)
+    return evidence, figures(judge(secret.judgeable(evidence), secret, chance, metrics, left_out), tests, look)
 
 
 def _run(attack: Attack[Any], release: Release, chance: Randomness, clock: Clock, allowed: float) -> Evidence:
@@ -104,13 +104,15 @@ def run_attack(
     limits: dict[str, Any] = {"allowed": planned.allowed, "tests": planned.tests, "look": planned.look}
     limits["left_out"] = planned.left_out
     try:
-        if not secret.judged:
-            evidence = _run(planned.attack, given, chance, clock, planned.allowed)
-            return _unjudged(planned, given, evidence, proofs, pictures, name)
         evidence, found = run_and_judge(planned.attack, given, secret, chance, clock, **limits)
-        drawn = () if pictures is None else exhibits(evidence, given, secret, pictures, name)
-        exposed = most_exposed(evidence, secret) if outcome_of(found) in FOUND and conclusive(found) else ()
-        curves = tuple(curve for claim in evidence.claims for curve in CLAIMS[claim.name].curves(claim, secret))
+        left = unjudged.unjudged(evidence, secret)
+        claims, judged = unjudged.claimed(left), secret.judgeable(evidence)
+        exposed = most_exposed(judged, secret) if outcome_of(found) in FOUND and conclusive(found) else ()
+        curves = tuple(curve for claim in judged.claims for curve in CLAIMS[claim.name].curves(claim, secret))
+        drawn: tuple[Exhibit, ...] = ()
+        if pictures is not None:
+            drawn = exhibits(judged, given, secret, pictures, name)
+            drawn += unjudged.guesses(left, given, pictures, f"{name}-unjudged")
     except OSError:  # a full disk is no fault of the attack
         raise
     except Exception as error:
@@ -120,7 +122,7 @@ def run_attack(
         return planned.result(given, outcome, proofs=proofs, failure=failure_of(error, planned.allowed))
     outcome, failure = outcome_of(found), None
     if not found and not secret.traced:
-        outcome = Outcome.UNJUDGED
+        outcome = unjudged.outcome_of(claims)
     elif not conclusive(found):
         outcome = Outcome.FAILED
         failure = Failure(FailureKind.TOO_FEW_IMAGES if found else FailureKind.NOTHING_JUDGED)
@@ -137,28 +139,7 @@ def run_attack(
         proofs=proofs,
         remarks=_plain(evidence.remarks),
         exposed=exposed,
-    )
-
-
-def _unjudged(
-    planned: PlannedAttack,
-    given: Release,
-    evidence: Evidence,
-    proofs: tuple[Proof, ...],
-    pictures: Path | None,
-    name: str,
-) -> AttackResult:
-    """Say what an attack claims, and what it is sure of by itself, where there is no truth."""
-    claims = unjudged.claimed(evidence)
-    return planned.result(
-        given,
-        unjudged.outcome_of(claims),
         claimed=claims,
-        seconds=evidence.seconds,
-        memory=evidence.memory,
-        exhibits=() if pictures is None else unjudged.guesses(evidence, given, pictures, name),
-        proofs=proofs,
-        remarks=_plain(evidence.remarks),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hideseek.audit.question import Question
 from hideseek.records import Attack
-from hideseek.records.result import Harm
+from hideseek.records.result import Harm, Truth
 from hideseek.score.claims import CLAIMS
 from hideseek.score.metrics import METRICS
 
@@ -41,6 +41,8 @@ def _guesses_images(attack: Attack[Any]) -> bool:
 
 def _costly(question: Question) -> dict[str, float]:
     """Count what metrics take that take far longer than others, for one attack; none of those that decide."""
+    if question.truth is Truth.NONE:
+        return {}
     decisive = {name for rules in CLAIMS.values() for name in rules.decisive}
     guesses, shape = len(question.private) * question.rounds, question.private.shape
     return {

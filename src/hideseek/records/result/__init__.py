@@ -15,6 +15,7 @@ from hideseek.records.result.attacks import (
     Outcome,
     Panel,
     Proof,
+    RowGroups,
     WeakCase,
 )
 from hideseek.records.result.audits import (
@@ -69,6 +70,7 @@ __all__ = [
     "Provenance",
     "Range",
     "Result",
+    "RowGroups",
     "SchemeResult",
     "Stage",
     "StepKey",

@@ -125,14 +125,29 @@ class Exposed:
 
 
 @dataclass(frozen=True)
+class RowGroups:
+    """Rows that an attack puts together, since it takes them to share an image."""
+
+    rows: int
+    """That are in any group."""
+    sizes: dict[int, int]
+    """How many groups there are of so many rows."""
+
+
+@dataclass(frozen=True)
 class Claimed:
     """What an attack claims that nobody could judge: so many things of a kind, and of how many it is sure by itself."""
 
     claim: str
     """reconstruction, links, masks …"""
     count: int
-    sure: int | None
+    finding: str
+    """What that says, with {count}, {taken} and {groups} in it."""
+    sure: int | None = None
     """None: the attack cannot tell."""
+    taken: int | None = None
+    """How many it takes for true by its own threshold; None: it has none."""
+    groups: RowGroups | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +183,6 @@ class AttackResult:
     exposed: tuple[Exposed, ...] = ()
     """The private images that it points to most clearly, ten at most; none where it found nothing."""
     claimed: tuple[Claimed, ...] = ()
-    """Of what was shared by others, without the truth: what it claims, unjudged."""
+    """What it claims that could not be judged, since the truth about it is not here."""
     alarm: str = ""
     """What it means that it applies, where no honest release gives it anything to work on."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "report.html"
 PLACES = ("main", "verdict", "schemes", "flags", "epochs", "trade-off", "threats", "plan", "provenance")
 OWN = ("contents", "theme", "zoom", "scheme-table")  # names of the page that no link leads to
+FEW = 3  # pictures of an attack that are shown unfolded, where none is best or worst
 WIDE, NARROW = 760, 328  # drawings for a screen and for a telephone
 
 
@@ -151,6 +152,8 @@ def _scale(metric: str, series: Mapping[str, Sequence[EpochPoint]]) -> str:
 
 
 def _firsts(exhibits: tuple[Exhibit, ...]) -> tuple[list[Exhibit], list[Exhibit]]:
-    """Divide exhibits into the first of each kind, and the rest."""
+    """Divide exhibits into the first of each kind, or a few where nothing was judged, and the rest."""
     firsts = list({exhibit.kind: exhibit for exhibit in reversed(exhibits)}.values())[::-1]
+    if len(firsts) == 1:
+        firsts = list(exhibits[:FEW])
     return firsts, [exhibit for exhibit in exhibits if not any(exhibit is first for first in firsts)]

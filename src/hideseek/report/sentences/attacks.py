@@ -4,10 +4,19 @@ from collections.abc import Sequence
 
 from hideseek.records.refusal import Refusal
 from hideseek.records.release import Contents
-from hideseek.records.result import AttackResult, Claimed, Failure, FailureKind, Outcome, Proof, SchemeResult, Threat
+from hideseek.records.result import (
+    AttackResult,
+    Failure,
+    FailureKind,
+    Outcome,
+    Proof,
+    SchemeResult,
+    Threat,
+)
 from hideseek.report.ranking import finder, findings
+from hideseek.report.sentences.claims import claims
 from hideseek.report.sentences.findings import NOTHING_JUDGED, found, worst_finding
-from hideseek.report.sentences.numbers import cost, counted, duration, listing, sentence
+from hideseek.report.sentences.numbers import cost, counted, duration, joined, listing, sentence
 
 GIVEN = {
     "candidates": "a gallery of candidate images",
@@ -30,34 +39,11 @@ def attack(result: AttackResult, images: int) -> str:
     if result.outcome in (Outcome.FAILED, Outcome.NOT_TRIED):
         return failure(result.failure) if result.failure else "It did not run to its end."
     if result.outcome in (Outcome.CONFIRMED, Outcome.UNJUDGED):
-        return _claims(result.claimed)
+        return claims(result.claimed)
     if result.outcome is Outcome.WITHHELD:
         missed = [proof(each) for each in result.proofs if not each.passed]
         return " ".join(missed) or "It did not pass its proofs."
-    return found(result.figures, images)
-
-
-CLAIMS = {
-    "reconstruction": "images that it guesses",
-    "links": "pairs of rows, by how likely they share an image",
-    "masks": "masks of rows",
-    "public-images": "rows, with the public images that are in each",
-    "attribution": "rows, with the image that each was made for",
-    "membership": "candidates, by how likely they are private",
-    "labels": "updates, with their labels",
-}
-"""What an attack claims, by the kind of its claims."""
-
-
-def _claims(claims: Sequence[Claimed]) -> str:
-    """Say what an attack claims, and what it is sure of itself."""
-    if not claims:
-        return "What it found is about rows, and cannot be judged without the truth of these."
-    told = []
-    for each in claims:
-        said = f"{each.count:,} {CLAIMS.get(each.claim, each.claim)}"
-        told.append(f"{said} ({f'{each.sure:,} confirmed by itself' if each.sure else 'none that it can confirm'})")
-    return sentence(f"it gives {'; '.join(told)}; nobody here can judge what it does not confirm")
+    return joined(found(result.figures, images), claims(result.claimed) if result.claimed else "")
 
 
 def by_whom(result: AttackResult, threats: Sequence[Threat]) -> str:

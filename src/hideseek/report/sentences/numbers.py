@@ -15,6 +15,8 @@ def number(value: float, unit: str = "") -> str:
     ('96.2 %', '−3.1 dB', '12,346', '0.00012')
     >>> number(0.3), number(123.4), number(4, "place"), number(0), number(-0.0), number(-0.04, "dB")
     ('0.30', '123.4', '4.00 place', '0.00', '0.00', '0.0 dB')
+    >>> number(20, "rows")
+    '20 rows'
     """
     return f"{_digits(value, unit)}{_suffix(unit)}"
 
@@ -33,6 +35,8 @@ def _digits(value: float, unit: str) -> str:
         text = f"{100 * value:.1f}" if abs(value) >= 0.001 or value == 0 else f"{100 * value:.2g}"
     elif unit == "dB":
         text = f"{value:.1f}"
+    elif unit == "rows":
+        text = f"{value:,.0f}"
     elif 0 < abs(value) < 0.01:
         text = f"{value:.2g}"
     else:

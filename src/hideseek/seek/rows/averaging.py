@@ -105,10 +105,12 @@ class AverageSearch(Attack[EncodedRelease]):
         scores = similarities(rows, queries, data_range)
         others = torch.ones_like(scores, dtype=torch.bool).scatter_(1, queries[:, None], False)
         found = scores.masked_fill(~others, -math.inf).topk(self.nearest).indices
-        guesses = torch.stack([rows[each].mean(0) for each in torch.cat([queries[:, None], found], 1)])
+        groups = torch.cat([queries[:, None], found], 1)
+        guesses = torch.stack([rows[each].mean(0) for each in groups])
         first, second = others[:LINKED].nonzero(as_tuple=True)
         links = Links(queries[first], second, scores[first, second])
-        return Evidence((Reconstruction(guesses, queries, "items"), links), {**remarks, "data range": data_range})
+        claim = Reconstruction(guesses, queries, "items", groups=groups)
+        return Evidence((claim, links), {**remarks, "data range": data_range})
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse a release in which no two rows share an image, or with too few rows, and what restoring refuses."""

@@ -20,6 +20,7 @@ from hideseek.seek.networks.wide_comparer import PAIRS, WideResNet
 from hideseek.seek.refusals import check_spread, without_pairs
 from hideseek.seek.run import check
 from hideseek.seek.signals.cliques import cliques, cliques_work
+from hideseek.seek.signals.image_groups import image_groups
 from hideseek.seek.signals.links import RowClasses
 from hideseek.seek.systems.row_assignment import assigned, assignment_work
 from hideseek.seek.systems.unsigned_solve import solve_work, unsigned_solve
@@ -95,7 +96,8 @@ class Carlini(Attack[EncodedRelease]):
         others = torch.ones(len(queries), len(rows), dtype=torch.bool).scatter_(1, queries[:, None], False)
         one, other = others.nonzero(as_tuple=True)
         links = Links(queries[one], other, scores[queries][one, other])
-        return Evidence((Reconstruction(guesses, torch.arange(len(guesses)), "any"), links), remarks)
+        groups = image_groups(sources, weights, len(sets))
+        return Evidence((Reconstruction(guesses, torch.arange(len(guesses)), "any", groups=groups), links), remarks)
 
     def _networks(self, release: EncodedRelease, chance: Randomness) -> tuple[Network, Network]:
         """Train both networks, or take them from an earlier run."""

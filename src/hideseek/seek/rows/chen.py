@@ -13,8 +13,10 @@ from hideseek.records import Attack, EncodedRelease, Evidence, Links, Reason, Re
 from hideseek.seek.refusals import without_pairs
 from hideseek.seek.run import check
 from hideseek.seek.signals.folded import Array, neighbour_correlation, squared_overlaps, unit_rows
+from hideseek.seek.signals.image_groups import image_groups
 from hideseek.seek.systems.magnitudes import POWERS, ROUNDS, STEPS, SWEEPS, solved
 from hideseek.seek.systems.pair_graph import CANDIDATES, REFITS, factorise
+from hideseek.seek.systems.pair_graph import LINKED as OVERLAP
 from hideseek.seek.work import DOUBLE, LOOKUP, largest
 
 IMAGES = 2  # in a row
@@ -69,7 +71,9 @@ class Chen(Attack[EncodedRelease]):
         remarks["squares unexplained"] = float(np.square(np.abs(weights @ found) - sizes).mean())
         scale = np.sqrt(np.square(rows).mean()) / np.sqrt(np.square(factor).sum(1).mean())  # of x̃ = Σ λ x, Σ λ = 1
         images = torch.from_numpy((found * scale).astype(np.float32)).view(-1, *release.encoded.shape)
-        claim = Reconstruction(images, torch.arange(len(images)), "any")
+        strongest = torch.from_numpy(factor).topk(IMAGES)
+        groups = image_groups(strongest.indices, strongest.values, len(images))
+        claim = Reconstruction(images, torch.arange(len(images)), "any", groups=groups)
         return Evidence((claim, _links(factor @ factor.T)), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
@@ -121,7 +125,7 @@ def _links(scores: Array) -> Links:
     """Claim the pairs of the first rows, by their overlaps."""
     first, second = np.triu_indices(min(len(scores), LINKED), 1)
     given = torch.from_numpy(scores[first, second].astype(np.float32))
-    return Links(torch.from_numpy(first), torch.from_numpy(second), given)
+    return Links(torch.from_numpy(first), torch.from_numpy(second), given, OVERLAP)
 
 
 def _unexplained(overlaps: Array, factor: Array) -> float:

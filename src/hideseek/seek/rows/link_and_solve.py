@@ -18,6 +18,7 @@ from hideseek.seek.rows.linear_inversion import pixel_range
 from hideseek.seek.rows.phase_retrieval import REFINING, SIGNED_STEPS, range_votes, signed
 from hideseek.seek.run import check
 from hideseek.seek.signals.clusters import clusters, clusters_work
+from hideseek.seek.signals.image_groups import image_groups
 from hideseek.seek.signals.row_slots import RowSlots
 from hideseek.seek.systems.image_spectrum import known_images, spectrum_for
 from hideseek.seek.systems.inside_turns import held_alone, inside_work, solved_inside
@@ -112,7 +113,8 @@ class LinkAndSolve(Attack[EncodedRelease]):
         about = torch.zeros(len(solution.images), dtype=torch.int64)
         order = heavy.flatten().argsort()
         about[rows.sources.flatten()[order]] = order // rows.sources.shape[1]
-        return Evidence((Reconstruction(solution.images, about, "any"),), solution.remarks)
+        groups = image_groups(rows.sources, heavy, len(solution.images))
+        return Evidence((Reconstruction(solution.images, about, "any", groups=groups),), solution.remarks)
 
     def solve(self, release: EncodedRelease, chance: Randomness) -> Solution:
         """Link, cluster, assign, solve and assign again."""

@@ -11,6 +11,7 @@ from hideseek.errors import BadInput
 from hideseek.records import Attack, EncodedRelease, Evidence, Reason, Reconstruction, Refusal, Task
 from hideseek.seek.refusals import without_pairs
 from hideseek.seek.run import check
+from hideseek.seek.signals.image_groups import image_groups
 from hideseek.seek.signals.shifted_clusters import shifted_templates, templates_work
 from hideseek.seek.signals.shifted_maps import matches_work
 from hideseek.seek.signals.whitening import Whitening
@@ -83,7 +84,8 @@ class LinkShifted(Attack[EncodedRelease]):
         if problem.masked:
             images = likelier_sign(images, release) * images
         remarks["unexplained"] = float(left.mean() / problem.rows.square().mean().clamp_min(1e-30))
-        return Evidence((Reconstruction(images, torch.arange(len(images)), "any"),), remarks)
+        groups = image_groups(mixtures.sources, mixtures.weights, len(images))
+        return Evidence((Reconstruction(images, torch.arange(len(images)), "any", groups=groups),), remarks)
 
     def _solved(
         self, problem: MovedProblem, mixtures: MovedMixtures, images: int, spectrum: Whitening, chance: Randomness

@@ -82,7 +82,8 @@ class MixupPairs(Attack[EncodedRelease]):
             remarks["unexplained"] = left
         images = guesses.view(-1, *mean.shape) + mean
         images = images.clamp_min(0).sqrt() if masked else images
-        return Evidence((Reconstruction(images, seeds[chosen], "any"), links(unit, release, seeds[:LINKED])), remarks)
+        claim = Reconstruction(images, seeds[chosen], "any", groups=members[chosen])
+        return Evidence((claim, links(unit, release, seeds[:LINKED])), remarks)
 
     def refuses(self, release: EncodedRelease) -> Refusal | None:
         """Refuse a release in which no two rows share a private image."""

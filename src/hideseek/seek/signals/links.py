@@ -17,6 +17,7 @@ CHUNK = 1024  # rows that are made white together
 SAMPLE = 4096  # rows that the scale is estimated from
 SCALES = (0.0, *(0.25 * 2 ** (step / 2) for step in range(16)))  # that are tried, in deviations of unrelated rows
 NEVER = -100.0  # the score of two rows without a common class, below all others
+EVEN = 0.0  # log odds, above which two rows are likelier to share an image than not
 _PASSES = 12  # over every pair and common class, for a likelihood
 
 
@@ -138,7 +139,7 @@ def links(unit: Float[Tensor, "m pixels"], release: EncodedRelease, rows: Int[Te
         scores.append(log_odds(products, rates, scale * weights).logsumexp(0).clamp_min(NEVER))
     first = rows.repeat_interleave(len(unit) - 1)
     second = torch.cat([numbers[numbers != row] for row in rows.tolist()])
-    return Links(first, second, torch.cat(scores))
+    return Links(first, second, torch.cat(scores), EVEN)
 
 
 def _mean_weight(known: list[tuple[Tensor, Tensor, Tensor]]) -> float:
