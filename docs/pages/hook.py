@@ -7,6 +7,7 @@ from typing import Any
 
 from boards import BOARDS, board_pages
 from catalogue import attack_pages, defence_pages, mechanism_pages
+from effect_cases import PICTURES
 from example_files import anchor, examples_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -40,6 +41,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"mechanisms/{name}.png", content=picture))
     for path in sorted((ROOT / "studies" / "results").glob("*.png")):
         files.append(File.generated(config, f"studies/{path.name}", abs_src_path=str(path)))
+    for path in sorted(PICTURES.glob("*.png")):
+        files.append(File.generated(config, f"attacks/effects/{path.name}", abs_src_path=str(path)))
     for path in sorted(BOARDS.glob("*/*/*.png")):
         name = path.relative_to(BOARDS).as_posix()
         files.append(File.generated(config, f"leaderboard/{name}", abs_src_path=str(path)))

@@ -26,6 +26,7 @@ def test_the_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> No
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     if verb in (
         "audit",
+        "bench",
         "challenge",
         "federate",
         "hide",
