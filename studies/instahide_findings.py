@@ -7,7 +7,7 @@ from instahide_attacks import PUBLIC, TOPS
 from ledger import Ledger, table
 from matplotlib.figure import Figure
 
-HEAD = """# Attacks
+HEAD = """## Attacks
 
 CIFAR-10 is private, 10,000 images of Tiny-ImageNet are public. Attacks see the release alone, and are judged
 afterwards: mean, 95 % interval, and in brackets the best baseline that ignores the release.
