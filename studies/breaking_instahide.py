@@ -59,15 +59,17 @@ figure is in `{name}.json`, with its settings, seed and commit.
 """
 MOVED = """Shifts of up to four pixels and mirrors, 20 images in 20 rounds, k = 4; asked: better than the cluster mean
 and `carlini`, by SSIM. The cluster mean is a stronger attacker's, who knows which rows are of one image.
+Mechanism: `augmented`; attack: `link-shifted`.
 """
 SMOOTH = """Each of 160 images is hidden once; the attacker has nothing but the rows. What comes back is the mixture of
-each row, by which its images are picked among all private ones and as many others, mirrored.
+each row, by which its images are picked among all private ones and as many others, mirrored. Attack: `smooth-signs`.
 """
 HELPS = """The share of private images that an attack recovers from the same release, shared in different ways, in
 brackets the share that is re-identified among all private images of the release; and the accuracy of a model that is
 trained on it: small-resnet, 20,000 images of CIFAR-10, five epochs, encoded anew for each. Where labels are rounded or
 drawn, the weights are searched for in the row itself: by byte-decoding at k = 2, by unmask-public always. Of rows in
 float16, unmask-public leaves the mixture: it looks for no weights there, though right ones would decode many images.
+Mechanism: `coarse`.
 """
 
 

@@ -102,7 +102,8 @@ Paper: with α from 0.1 to 0.9 the accuracy of noise falls from about 94 % to ab
 90 %. Here noise falls likewise if asked plainly, and less if test images get noise too and ten answers are averaged.
 The curve of InstaHide is symmetric, as it must be: at α = 0.9 a row is nine tenths another private image, and labelled
 so. Beyond 0.5, α does not say how much an image is disturbed, and the two curves do not compare like with like. Asked
-"in inference", where the question has the weight 1 − α, the model answers for the partner.""",
+"in inference", where the question has the weight 1 − α, the model answers for the partner. Schemes: `laplace`,
+`instahide-pair`.""",
 }
 
 TABLE_2: dict[str, tuple[Method, dict[str, float]]] = {
@@ -238,7 +239,8 @@ def render(ledger: Ledger, scale: Scale, path: Path) -> None:
     figure_3(ledger, figures[3])
     figure_4(ledger, figures[4])
     parts = [
-        f"# {ledger.title}: accuracy\n\nEvery figure is in `{path.name}`, with its settings, seed and commit.\n",
+        f"# {ledger.title}: accuracy, and attacks\n\n"
+        f"Every figure is in `{path.name}`, with its settings, seed and commit.\n",
         'A cell is "as claimed" where it loses at most half a point more than the paper says, and "not comparable"'
         " where our vanilla training is not within two points of the paper's.\n",
         f"Networks: {scale.model}; DP-SGD: {scale.private_model}. Accuracies in %.\n",

@@ -7,7 +7,7 @@ from instahide_attacks import PUBLIC, TOPS
 from ledger import Ledger, table
 from matplotlib.figure import Figure
 
-HEAD = """# Attacks
+HEAD = """## Attacks
 
 CIFAR-10 is private, 10,000 images of Tiny-ImageNet are public. Attacks see the release alone, and are judged
 afterwards: mean, 95 % interval, and in brackets the best baseline that ignores the release.
@@ -64,7 +64,8 @@ def table_1(ledger: Ledger, path: Path) -> str:
     if not rows:
         return ""
     heads = ["Mixup, k = 4", "paper", "fitted SSIM", "fitted PSNR (dB)", "correlation", "time"]
-    parts = ["## Table 1: is Mixup secure?", table(heads, rows), "Fitted: after the best affine fit."]
+    said = "Attacks: `mixup-pairs`; with public images, `mixup-public`."
+    parts = ["## Table 1: is Mixup secure?", said, table(heads, rows), "Fitted: after the best affine fit."]
     if found := result(ledger, "reused images"):
         area = f"{found['scores']['auc']['mean']:.3f}{found['mark']}"
         parts[-1] += f" Two rows that share an image are told from others with an AUC of {area}."
@@ -112,7 +113,7 @@ def figure_2(ledger: Ledger, path: Path) -> str:
 Cross-dataset InstaHide, k = 4, 10 of 50 images, 400 encodings each. Paper: Kolmogorov–Smirnov tests have p-values of
 about one half for every image and statistic, so "there is no significant difference". That test takes *single*
 encodings against 4,000, and averages the p-values of 50: over the images that is one half whatever they are, and one
-image must stand out in nearly all its encodings for its own to fall.
+image must stand out in nearly all its encodings for its own to fall. Attack: `distinguish`.
 Each cell: single against all / against others, as in the paper; then all 400 encodings of an image against the others'.
 
 {table(["", *remarks["statistics"]], rows)}
@@ -138,6 +139,7 @@ def figure_6(ledger: Ledger, path: Path) -> str:
 Paper: half of the signs are wrong before, about a quarter after. Here, at k = 6, after:
 {cell(found, "wrong-signs", higher=False)}; up to a flip of the whole row:
 {cell(found, "wrong-signs-flipped", higher=False)}. The network was trained for {found["seconds"]:,.0f} seconds.
+Attack: `demask`.
 
 ![Figure 6]({picture("demask")})
 """
@@ -157,7 +159,8 @@ def figure_7(ledger: Ledger, path: Path) -> str:
     return f"""## Figure 7: averaging encodings of one image
 
 k = 6, n = 50, T = 50, m = 5. The paper has pictures only: on Mixup both attacks show the image; on InstaHide the
-stronger one shows flat or contrasty images vaguely, the weaker one nothing.
+stronger one shows flat or contrasty images vaguely, the weaker one nothing. Attacks: `average-known` (stronger),
+`average-search` (weaker).
 
 {table(["", "attack", "fitted SSIM", "correlation", "re-identified among 50"], rows)}
 {pictures}
@@ -186,7 +189,8 @@ def figure_8(ledger: Ledger, path: Path) -> str:
     return f"""## Figure 8: which public images are in a row?
 
 k = 6, 4 of them public, N = 10,000, 50 rows; a hit is one of the four among the top m. Paper: about 0.05 at m = 100 for
-InstaHide with patches, by a learned similarity; §4.2 counts on the N^(k−2) = 10^16 tries of the naive attack.
+InstaHide with patches, by a learned similarity; §4.2 counts on the N^(k−2) = 10^16 tries of the naive attack. Attack:
+`public-search`, by several similarities.
 
 {table(["", "m = 1", "m = 10", "m = 100"], rows)}
 ![Figure 8]({file.name})
@@ -213,6 +217,6 @@ def braverman(ledger: Ledger, path: Path) -> str:
 
 Paper: the search space shrinks a little at k = 4 and hardly at k = 6. *Share to keep* is how much of the ranking must
 be kept to hold all of a row's public images; *search space left* is that over chance, to the power of the images
-sought.
+sought. Attack: `braverman`.
 
 {table(heads, rows)}"""

@@ -132,7 +132,8 @@ def section(ledger: Ledger, path: Path) -> str:
 SNR in dB of {count:,} images normalised by channel (the paper does not say in which units it measures), mean ±
 deviation; the Wiener attacker has {own:,} images of the same kind. Plain Mixup for comparison: with the weights
 known, nothing is hidden. The paper enlarges images to 224×224 first, here they stay as they are: what counts is
-dimensions × τ, so that its attacker has 49 times as much to go by at the same τ as ours on CIFAR-10.
+dimensions × τ, so that its attacker has 49 times as much to go by at the same τ as ours on CIFAR-10. Attacks:
+`linear-inversion` (Adam, exact), `linear-optimum` (Wiener).
 
 {chr(10).join(parts)}
 ![Table 1]({file.name})

@@ -46,7 +46,7 @@ def test_everything_is_in_the_wheel(built: Path) -> None:
     ours = {path.relative_to(ROOT / "src").as_posix() for path in sources if ".egg-info" not in str(path)}
     assert ours <= inside
     assert {name.split("/")[0] for name in inside} == {"hideseek", f"hideseek-{VERSION}.dist-info"}
-    assert f"hideseek-{VERSION}.dist-info/licenses/LICENSE" in inside
+    assert {f"hideseek-{VERSION}.dist-info/licenses/{name}" for name in ("LICENSE", "CITATION.cff")} <= inside
     (sources_built,) = built.glob("*.tar.gz")
     with tarfile.open(sources_built) as archive:
         assert {f"hideseek-{VERSION}/{name}" for name in PUBLISHED} <= set(archive.getnames())

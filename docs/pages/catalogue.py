@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from effect_cases import effects
 from page import Page, documented, joined, table
 from results import measured
 
@@ -13,7 +14,8 @@ from hideseek.hide import ENCODERS, RecipeEncoder
 from hideseek.hide.updates import DEFENCES
 from hideseek.records import Attack, EncodedRelease, Encoder, Known
 from hideseek.records.defence import Defence
-from hideseek.seek import ATTACKS, VARIANTS, describe, settings
+from hideseek.records.model_release import ModelRelease
+from hideseek.seek import ATTACKS, ON_MODELS, VARIANTS, describe, settings
 
 T = TypeVar("T")
 ROUNDS = 10  # of which it is said what is known: more than one
@@ -60,21 +62,26 @@ def mechanism_pages() -> Iterator[Page]:
 
 def _mechanism(cls: type[RecipeEncoder], schemes: dict[str, RecipeEncoder]) -> Page:
     name = cls.mechanism
-    known = dict.fromkeys(
-        fact for scheme in schemes.values() for fact in scheme.known(ROUNDS, labelled=True, of_bytes=True)
-    )
+    known: dict[Known, list[str]] = {}
+    for each, scheme in schemes.items():
+        for fact in scheme.known(ROUNDS, labelled=True, of_bytes=True):
+            known.setdefault(fact, []).append(each)
     drawn = any(shown.mechanism == name for shown in SHOWN.values())
     return Page(
         f"mechanisms/{name}.md",
         name,
         joined(
             f"# {name}",
+            table(["", ""], [("from", cls.source)]),
             documented(cls, _settings_of(cls)),
             _schemes(schemes),
             f"## What it does to faces\n\n![Faces, mixed, as they would be shared, and in absolute values]({name}.png)"
             if drawn
             else "",
-            _known(tuple(known), f"## What is known of it\n\nIn {ROUNDS} rounds, with labels, of images in bytes:"),
+            _known(
+                {fact: named if len(named) < len(schemes) else [] for fact, named in known.items()},
+                f"## What is known of it\n\nIn {ROUNDS} rounds, with labels, of images in bytes:",
+            ),
             measured((name, *schemes)),
         ),
     )
@@ -94,17 +101,18 @@ def defence_pages() -> Iterator[Page]:
 def _defence(name: str, defence: Defence) -> str:
     return joined(
         f"# {name}",
+        table(["", ""], [("from", defence.source)]),
         documented(type(defence), _settings_of(type(defence))),
-        _known(defence.known(ROUNDS), "## What is known of it"),
+        _known({fact: [] for fact in defence.known(ROUNDS)}, "## What is known of it"),
         measured((name,)),
     )
 
 
 def attack_pages() -> Iterator[Page]:
     """Give a page a kind of attack, after a list of all."""
-    groups = by_class({**ATTACKS, **VARIANTS})
+    groups = by_class({**ATTACKS, **VARIANTS, **ON_MODELS})
     listed = [
-        (f"[`{name}`]({next(iter(attacks))}.md)", _plain(describe(attack)), threat_of(attack).name, _kind(attack))
+        (f"[`{name}`]({next(iter(attacks))}.md)", _plain(describe(attack)), _attacker(attack)[0], _kind(attack))
         for attacks in groups.values()
         for name, attack in attacks.items()
     ]
@@ -125,19 +133,16 @@ def attack_pages() -> Iterator[Page]:
 
 def _attack(attacks: dict[str, Attack[Any]]) -> Page:
     name, attack = next(iter(attacks.items()))
-    threat = threat_of(attack)
+    attacker, who = _attacker(attack)
     facts = [
         ("from", attack.source),
         ("attacks", _kind(attack)),
-        ("weakest attacker", f"**{threat.name}**, who {threat.title}"),
-        ("needs of the release", ", ".join(f"`{need}`" for need in attack.needs) or "what is shared"),
+        ("weakest attacker", f"**{attacker}**, who {who}"),
+        ("needs of the release", _listed(attack.needs) or "what is shared"),
         ("the worst that it can show", attack.shows.value),
-        ("runs", "in every audit that it applies to" if name in ATTACKS else "where it is named"),
+        ("runs", _runs(name)),
     ]
-    presets = [
-        (f"`{each}`", _plain(describe(value)), "in every audit" if each in ATTACKS else "where it is named")
-        for each, value in attacks.items()
-    ]
+    presets = [(f"`{each}`", _plain(describe(value)), _runs(each)) for each, value in attacks.items()]
     return Page(
         f"attacks/{name}.md",
         name,
@@ -145,18 +150,41 @@ def _attack(attacks: dict[str, Attack[Any]]) -> Page:
             f"# {name}",
             table(["", ""], facts),
             documented(type(attack), settings(attack)),
+            effects(tuple(attacks)),
             joined("## Settings by name", table(["name", "what it does", "runs"], presets)) if len(presets) > 1 else "",
             measured(tuple(attacks)),
         ),
     )
 
 
-def _known(facts: tuple[Known, ...], head: str) -> str:
-    return joined(head, "\n".join(f"- {fact.statement} *({fact.citation})*" for fact in facts)) if facts else ""
+def _known(facts: Mapping[Known, list[str]], head: str) -> str:
+    """List what is known, with the schemes that it is known of, unless these are all."""
+    lines = [f"- {f'{_listed(of)}: ' if of else ''}{fact.statement} *({fact.citation})*" for fact, of in facts.items()]
+    return joined(head, "\n".join(lines)) if facts else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _kind(attack: Attack[Any]) -> str:
+    if issubclass(attack.sees, ModelRelease):
+        return "a trained model"
     return "encodings" if issubclass(EncodedRelease, attack.sees) else "updates of a model"
+
+
+def _attacker(attack: Attack[Any]) -> tuple[str, str]:
+    """Name the weakest attacker, and say what he knows."""
+    if issubclass(attack.sees, ModelRelease):
+        return "candidates", "has the model, and candidate images with their labels"
+    threat = threat_of(attack)
+    return threat.name, threat.title
+
+
+def _runs(name: str) -> str:
+    if name in ON_MODELS:
+        return "in `hideseek audit model`"
+    return "in every audit that it applies to" if name in ATTACKS else "where it is named"
 
 
 def _settings_of(cls: Any) -> Iterable[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from boards import BOARDS, board_pages
 from catalogue import attack_pages, defence_pages, mechanism_pages
+from effect_cases import PICTURES
+from example_files import anchor, examples_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as SitePage
@@ -17,6 +19,7 @@ from results import study_pages
 ROOT = Path(__file__).parents[2]
 RESULT = re.compile(r"\]\((?:\.\./)+studies/results/(?:([\w-]+)-cpu\.md|([\w-]+\.png))\)")
 BOARD = re.compile(r"\]\((?:\.\./)+leaderboard/(\w+\.md)\)")
+EXAMPLE = re.compile(r"\]\((?:\.\./)+(examples/[\w./-]+)\)")
 
 logging.getLogger("matplotlib").setLevel(logging.WARNING)
 
@@ -30,11 +33,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         ("Studies", study_pages()),
         ("Leaderboard", board_pages()),
     ):
-        nav.append({section: [_added(page, files, config) for page in pages]})
+        if listed := [_added(page, files, config) for page in pages]:
+            nav.append({section: listed})
+    guides = next(each["How to"] for each in nav if "How to" in each)
+    guides.append(_added(examples_page(), files, config))
     for name, picture in hidden_faces():
         files.append(File.generated(config, f"mechanisms/{name}.png", content=picture))
     for path in sorted((ROOT / "studies" / "results").glob("*.png")):
         files.append(File.generated(config, f"studies/{path.name}", abs_src_path=str(path)))
+    for path in sorted(PICTURES.glob("*.png")):
+        files.append(File.generated(config, f"attacks/effects/{path.name}", abs_src_path=str(path)))
     for path in sorted(BOARDS.glob("*/*/*.png")):
         name = path.relative_to(BOARDS).as_posix()
         files.append(File.generated(config, f"leaderboard/{name}", abs_src_path=str(path)))
@@ -50,7 +58,8 @@ def _added(page: Page, files: Files, config: MkDocsConfig) -> Any:
 
 
 def on_page_markdown(markdown: str, page: SitePage, **_: Any) -> str:
-    """Send links to the results of studies, and to leaderboards, to their pages and pictures in the site."""
+    """Send links to the results of studies, leaderboards and examples to their pages and pictures in the site."""
     top = "../" * page.file.src_uri.count("/")
+    markdown = EXAMPLE.sub(lambda link: f"]({top}examples.md#{anchor(link[1])})", markdown)
     sent = RESULT.sub(lambda link: f"]({top}studies/{f'{link[1]}.md' if link[1] else link[2]})", markdown)
     return BOARD.sub(lambda link: f"]({top}leaderboard/{link[1]})", sent)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from boards import BOARDS
 from page import Page, joined, table
 
 RESULTS = Path(__file__).parents[2] / "studies" / "results"
@@ -53,27 +54,44 @@ def _trials(name: str) -> str:
 
 
 def measured(names: tuple[str, ...]) -> str:
-    """Give all rows of the studies' tables, and all pictures, that name one of these."""
+    """Give what the studies have of these names.
+
+    Of sections whose text names one as code, all tables and pictures; elsewhere, the rows of tables whose first cells
+    name one, and the pictures whose titles do.
+    """
     named = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in names))
     parts = []
-    for study in studies():
-        found = [*_tables(study, named), *_pictures(study, named)]
+    for study, text in studies().items():
+        found = [block for section in _sections(text) for block in _of_section(section, study, named, names)]
         if found:
             parts += [f"From [{title(study)}](../studies/{study}.md):", *found]
+    for path in sorted(BOARDS.glob("*.md")):
+        text = re.sub(r"\]\((?=\w+/)", "](../leaderboard/", path.read_text("utf-8"))
+        if found := [block for section in _sections(text) for block in _of_section(section, path.stem, named, ())]:
+            parts += [f"From [the leaderboard](../leaderboard/{path.name}):", *found]
     return joined("## Measured", *parts) if parts else ""
 
 
-def _tables(study: str, named: re.Pattern[str]) -> Iterator[str]:
-    """Give the tables of a study, cut down to the rows whose first cell names something."""
-    for block in studies()[study].split("\n\n"):
+def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Give the text of every section, with that of the section it is in; and its tables and pictures."""
+    outer = ""
+    for part in re.split(r"^(?=##+ )", text, flags=re.MULTILINE):
+        shown = [block for block in part.split("\n\n") if block.startswith(("|", "!["))]
+        words = "".join(block for block in part.split("\n\n") if not block.startswith(("|", "![")))
+        outer = outer if part.startswith("### ") else words
+        yield outer + words, shown
+
+
+def _of_section(
+    section: tuple[str, list[str]], study: str, named: re.Pattern[str], names: tuple[str, ...]
+) -> Iterator[str]:
+    words, shown = section
+    whole = any(f"`{name}`" in words for name in names)
+    for block in shown:
         lines = block.splitlines()
-        if len(lines) > 2 and lines[0].startswith("|"):
-            kept = [line for line in lines[2:] if named.search(line.split(" | ")[0] + line.split(" | ")[1])]
+        pictures = [(text, path) for text, path in _PICTURE.findall(block) if whole or named.search(text)]
+        yield from (f"![{text}](../studies/{path})" for text, path in pictures)
+        if lines[0].startswith("|") and len(lines) > 2:
+            kept = [line for line in lines[2:] if whole or named.search(" ".join(line.split(" | ")[:2]))]
             if kept:
-                yield "\n".join([*lines[:2], *kept])
-
-
-def _pictures(study: str, named: re.Pattern[str]) -> Iterator[str]:
-    for text, path in _PICTURE.findall(studies()[study]):
-        if named.search(text):
-            yield f"![{text}](../studies/{path})"
+                yield "\n".join([*lines[:2], *(line for line in kept if line.startswith("|"))])

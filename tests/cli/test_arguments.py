@@ -48,3 +48,8 @@ def test_values_reach_the_options_unchanged(tmp_path: Path, capsys: pytest.Captu
     """Only what is printed is escaped."""
     assert main(["show", str(tmp_path / "a\u202eb")]) == 1
     assert "a\\u202eb is not a complete release" in capsys.readouterr().err
+
+
+def test_what_leaves_an_option_out_is_no_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "mixup", "--data", "a", "--out", "b", "--fail-on", "x"]) == 1
+    assert "--fail-on must be leaks or broken, not 'x'" in capsys.readouterr().err

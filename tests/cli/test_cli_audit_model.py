@@ -18,7 +18,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     members = noise_images(40, 1)
     write_model(folder / "model.safetensors", by_heart(members, seeded(0)))
-    for name, samples in (("members", members), ("others", noise_images(60, 2)), ("few", noise_images(5, 3))):
+    sets = {"others": noise_images(60, 2), "few": noise_images(5, 3), "more": noise_images(60, 4)}
+    for name, samples in {"members": members, **sets}.items():
         labels = samples.labels.argmax(1).numpy()
         np.savez(folder / f"{name}.npz", x=samples.images[:, 0].numpy(), y=labels, classes=np.arange(5).astype(str))
     np.savez(folder / "two.npz", x=np.random.default_rng(0).random((20, 12, 12), np.float32), y=np.arange(20) % 2)
@@ -34,6 +35,20 @@ def test_members_are_told_apart(model: Path, capsys: pytest.CaptureFixture[str])
     found = json.loads((model / "j.json").read_text())
     assert (found["members"], found["others"]) == (40, 40)
     assert "lira" in found["attacks"]
+
+
+def test_a_gate_whose_options_are_in_a_file(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (
+        f'model = "{model}"\ndata = "npz:{model / "members.npz"}"\nothers = "npz:{model / "others.npz"}"',
+        'attacks = ["lira"]\nmodels = 4\nepochs = 5\nseed = 3\nfail-on = "leaks"\n',
+    )
+    (model / "audit.toml").write_text("\n".join(("[audit]", *lines)), "utf-8")
+    assert main(["audit", "--config", str(model / "audit.toml")]) == 2
+    assert "the gate --fail-on leaks does not pass: images are told apart by lira." in capsys.readouterr().err
+    strangers = ("--data", f"npz:{model / 'others.npz'}", "--others", f"npz:{model / 'more.npz'}")
+    assert main(["audit", "model", str(model), "--config", str(model / "audit.toml"), *strangers]) == 0
+    assert "The gate --fail-on leaks passes" in capsys.readouterr().out
+    assert main(["audit", "model", "--config", str(model / "audit.toml"), "--fail-on", "broken"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`hideseek audit --config FILE`: what a file holds, what is typed beside it, and what is refused."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,14 @@ import pytest
 
 from hideseek.cli import main
 from hideseek.cli.arguments import parse
+from hideseek.cli.audit_model import AuditModel
 from hideseek.cli.audit_options import Audit, Several
 from hideseek.cli.audit_recorded import AuditRecorded
-from hideseek.cli.config import configured
+from hideseek.cli.config import ConfigFile, configured
 from hideseek.cli.release_options import AuditRelease
 from hideseek.cli.update_options import AuditUpdates
 from hideseek.errors import BadInput
-from hideseek.hide import InstaHide, Mixup
+from hideseek.hide import ENCODERS, InstaHide, Mixup
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ci" / "audit.toml"
 
@@ -68,6 +70,27 @@ def test_every_kind_of_audit_can_be_named(tmp_path: Path) -> None:
     assert options(AuditRelease, tmp_path, '[audit]\nrelease = "r.npz"\nscheme = "mixup"') == [
         *("--scheme", "mixup", "--release", "r.npz"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        (Audit[Several], ["mixup,laplace"]),
+        *((Audit[type(scheme)], [name]) for name, scheme in ENCODERS.items()),  # type: ignore[misc]
+        (AuditUpdates, ["updates"]),
+        (AuditRecorded, ["--recorded", "f"]),
+        (AuditRelease, ["--release", "f"]),
+        (AuditModel, ["model"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_file_may_hold_every_option(kind: Any, named: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["audit", *named, "--help"])
+    options = set(re.findall(r"(?:^[ │]{1,4}|, )--([a-z][a-z-]*)", capsys.readouterr().out, re.MULTILINE))
+    options = {name.removeprefix("no-") for name in options} - {"help", "recorded", "release"}
+    assert len(options) > 7
+    ConfigFile(EXAMPLE, dict.fromkeys(options, "1")).options([], kind)  # refuses what is no option
 
 
 def test_a_file_reaches_the_parser(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The site is built without a warning, is whole, and loads nothing from elsewhere."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from effects import SURE
 from hideseek.hide import ENCODERS
 from hideseek.hide.updates import DEFENCES
-from hideseek.seek import ATTACKS, VARIANTS
+from hideseek.seek import ATTACKS, ON_MODELS, VARIANTS
 
 ROOT = Path(__file__).parents[2]
 LOADED = re.compile(
@@ -31,12 +33,37 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_scheme_attack_defence_and_study_is_in_the_site(site: Path) -> None:
-    for names, folder in ((ENCODERS, "mechanisms"), ({**ATTACKS, **VARIANTS}, "attacks"), (DEFENCES, "defences")):
+    for names, folder in (
+        (ENCODERS, "mechanisms"),
+        ({**ATTACKS, **VARIANTS, **ON_MODELS}, "attacks"),
+        (DEFENCES, "defences"),
+    ):
         pages = {page.stem: page.read_text("utf-8") for page in (site / folder).glob("*.html")}
         told = "".join(pages.values())
         assert not [name for name in names if name not in pages and f"<code>{name}</code>" not in told]
     studied = {path.stem.removesuffix("-cpu") for path in (ROOT / "studies" / "results").glob("*-cpu.md")}
     assert studied <= {page.stem for page in (site / "studies").glob("*.html")}
+
+
+def test_every_page_of_a_mechanism_or_attack_has_its_source_and_figures(site: Path) -> None:
+    for folder in ("mechanisms", "attacks", "defences"):
+        for page in (site / folder).glob("*.html"):
+            if page.stem == "index":
+                continue
+            text = page.read_text("utf-8")
+            assert re.search(r"<td>from</td>\s*<td>\w", text), page.name
+            assert re.search(r'id="(measured|its-effect|what-it-does-to-faces)"', text) or folder == "defences", (
+                page.name
+            )
+
+
+def test_the_effect_of_every_attack_is_measured() -> None:
+    measured = json.loads((ROOT / "benchmarks" / "results" / "effects.json").read_text("utf-8"))
+    assert set(measured) == set(ATTACKS) | set(VARIANTS)
+    for name, case in measured.items():
+        assert case["found"], name
+        assert all(figure["p_value"] < SURE for figure in case["found"].values()), name
+        assert all(figure["p_value"] > SURE for figure in case["nothing"].values()), name
 
 
 def test_no_equation_is_lost_in_a_page(site: Path) -> None:

@@ -50,7 +50,7 @@ def test_every_training_has_a_name_of_its_own_and_those_left_are_named(tmp_path:
     trials = list(study.trials(CPU))
     names = [each.name for each in trials]
     assert len(set(names)) == len(names)
-    assert {each.item for each in trials} == {"recipes", "choice", "1x", "3x", "9x", "27x"}
+    assert {each.item for each in trials} == {"recipes", "choice", "augmentation", "1x", "3x", "9x", "27x"}
     assert [each.name for each in study.chosen(trials, ["cifar10: inside, k=4, 3x"])] == [
         "cifar10: inside, k=4, 3x, seed 0"
     ]

@@ -76,7 +76,8 @@ def told(box: str) -> str:
         return f"{words.split(chr(39))[1]} needs a value"
     if choice := CHOICE.fullmatch(words):
         value, option, allowed = choice.groups()
-        return f"{option} must be {_listed(re.findall(QUOTED, allowed), 'or')}, not '{value}'"
+        names = [name for name in re.findall(QUOTED, allowed) if name != "None"]  # which is to leave it out
+        return f"{option} must be {_listed(names, 'or')}, not '{value}'"
     if words.startswith("Error parsing"):
         return _value(words.removeprefix("Error parsing").strip())
     return f"{words[:1].lower()}{words[1:]}".rstrip(".")

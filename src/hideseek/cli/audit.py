@@ -51,9 +51,7 @@ def run(arguments: Sequence[str]) -> None:
     if names == "model":
         from hideseek.cli import audit_model
 
-        if file is not None:
-            raise BadInput("hideseek audit model takes no --config: type its options.")
-        audit_model.run(rest)
+        audit_model.run(rest, file)
         return
     chosen = schemes(names)
     scheme, shared = _single(chosen)
@@ -148,7 +146,7 @@ def _overview() -> str:
         "       hideseek audit model MODEL --data ADDRESS --others ADDRESS …\n"
         "       hideseek audit --recorded DIR --out DIR …\n"
         "       hideseek audit --release DIR|FILE --out DIR [--private ADDRESS] …\n"
-        "       hideseek audit --config FILE [SCHEMES|updates] …\n\n"
+        "       hideseek audit --config FILE [SCHEMES|updates|model MODEL] …\n\n"
         f"{inspect.cleandoc(Audit.__doc__ or '')}\n\n"
         f"Schemes: {', '.join(ENCODERS)}.\n"
         f"Attacks: {', '.join(attacks_on(EncodedRelease))}.\n\n"

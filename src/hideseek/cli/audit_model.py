@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 import tyro
@@ -13,7 +13,9 @@ from tyro.conf import arg
 from hideseek.audit.trained_model import TrainedBy, shared
 from hideseek.chance import Randomness, secure, seeded
 from hideseek.cli.arguments import parse
+from hideseek.cli.config import ConfigFile
 from hideseek.cli.images import prepared
+from hideseek.cli.mistakes import Finding
 from hideseek.cli.score_table import show
 from hideseek.cli.terminal import paragraph, say
 from hideseek.data import load
@@ -24,13 +26,15 @@ from hideseek.hide.files.schemes import BadParameter, from_json
 from hideseek.learn import Plain, Reencoded, learn
 from hideseek.records import MixingEncoder, Samples
 from hideseek.records.result import NoteKind
-from hideseek.score.judge import judge, to_json
+from hideseek.score.claims import CLAIMS
+from hideseek.score.judge import Judgement, judge, to_json
 from hideseek.seek import ON_MODELS
 from hideseek.seek import run as attack_release
 from hideseek.train.trained import MODEL, Trained, read_model
 from hideseek.train.training import automatic
 
 FEWEST = 10  # images that it was trained on, and others
+ERROR = 0.025  # of a gate that nothing leaks through
 
 
 def _unset(metavar: str) -> Any:
@@ -66,11 +70,13 @@ class AuditModel:
     """Write all figures to this file."""
     seed: Annotated[int | None, _unset("N")] = None
     """Draw everything from this number, so that it can be repeated."""
+    fail_on: Annotated[Literal["leaks"] | None, _unset("leaks")] = None
+    """End with 2 if images are told apart, and with 1 on any error: a gate in CI."""
 
 
-def run(arguments: Sequence[str]) -> None:
+def run(arguments: Sequence[str], file: ConfigFile | None = None) -> None:
     """Parse the arguments, attack and judge."""
-    audit_model(parse(AuditModel, "hideseek audit model", arguments))
+    audit_model(parse(AuditModel, "hideseek audit model", arguments, file))
 
 
 def audit_model(asked: AuditModel) -> None:
@@ -89,12 +95,14 @@ def audit_model(asked: AuditModel) -> None:
     release, secret = way.released(shared(trained), members, trained.seed)
     secret = replace(secret, others=others, other_labels=others.labels)
     seen = secret.reveal(release, ("candidates", "labels"))
-    found = {}
+    found, telling = {}, []
     for name, attack in attacks.items():
         evidence = attack_release(attack, seen, chance.spawn(1)[0])
         judgement = judge(evidence, secret, chance.spawn(1)[0])
         show(name, evidence, judgement)
         found[name] = {"settings": asdict(attack), "seconds": evidence.seconds, **to_json(judgement)}
+        if _tells(judgement, len(attacks)):
+            telling.append(name)
         notes = [note for score in judgement.scores for note in score.notes]
         if not any(note.kind is NoteKind.REFUTED_EPSILON for note in notes):
             paragraph("No ε is refuted by this.")
@@ -103,6 +111,20 @@ def audit_model(asked: AuditModel) -> None:
         with new_file(asked.json) as file:
             file.write((json.dumps({**counts, "attacks": found}, indent=1, ensure_ascii=False) + "\n").encode())
         say(f"The figures are in {asked.json}.")
+    if asked.fail_on is not None and telling:
+        raise Finding(f"the gate --fail-on leaks does not pass: images are told apart by {' and '.join(telling)}.")
+    if asked.fail_on is not None:
+        say("The gate --fail-on leaks passes: every attack ran, and told nothing apart.")
+
+
+def _tells(judgement: Judgement, attacks: int) -> bool:
+    """Tell whether a figure that decides is better than chance, with an error of 2.5 % over all attacks together."""
+    tests = [
+        score.significance.p_value
+        for score in judgement.scores
+        if score.significance is not None and score.metric in CLAIMS[score.claim].decisive
+    ]
+    return bool(tests) and min(tests) <= ERROR / (attacks * len(tests))
 
 
 def _candidates(asked: AuditModel, trained: Trained, chance: Randomness) -> tuple[Samples, Samples]:

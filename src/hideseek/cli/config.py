@@ -17,6 +17,7 @@ TABLE = "audit"
 SCHEMES, UPDATES = "schemes", "updates"
 NAMED = ("recorded", "release")  # what else an audit may be of, each an option
 FORMS = (SCHEMES, UPDATES, *NAMED)
+MODEL = "model"  # what is audited where no form is named; among the options of updates, the model that they change
 LONGEST = 1 << 20  # bytes of a file
 
 
@@ -57,14 +58,34 @@ def configured(arguments: Sequence[str]) -> tuple[list[str], ConfigFile | None]:
     if path is None:
         return rest, None
     values = _read(path)
+    if _of_model(rest, values):
+        options = rest[1:] if rest[:1] == [MODEL] else rest
+        named = [] if options and not options[0].startswith("-") else _model_named(ConfigFile(path, values))
+        rest = [MODEL, *named, *options]
+        return rest, ConfigFile(path, {key: value for key, value in values.items() if key != MODEL})
     file = ConfigFile(path, {key: value for key, value in values.items() if key not in FORMS})
-    typed = next((place for place, each in enumerate(rest) if each.startswith("--") and _name(each) in NAMED), None)
+    typed = next((place for place, each in enumerate(rest) if _is_named(each)), None)
     if typed is not None:  # that option decides what is audited, and so comes first
         width = 1 if "=" in rest[typed] else 2
         return [*rest[typed : typed + width], *rest[:typed], *rest[typed + width :]], file
     if rest[:1] and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
         return rest, file
     return [*_audited(ConfigFile(path, values)), *rest], file
+
+
+def _of_model(typed: Sequence[str], values: Mapping[str, Any]) -> bool:
+    """Tell whether a trained model is audited: that is typed, or nothing is, and the file names nothing else."""
+    if typed and not typed[0].startswith("-"):
+        return typed[0] == MODEL
+    return MODEL in values and not any(key in values for key in FORMS) and not any(map(_is_named, typed))
+
+
+def _is_named(option: str) -> bool:
+    return option.startswith("--") and _name(option) in NAMED
+
+
+def _model_named(file: ConfigFile) -> list[str]:
+    return [file.text(MODEL, file.values[MODEL])] if MODEL in file.values else []
 
 
 def _taken(arguments: list[str]) -> Path | None:
@@ -85,7 +106,7 @@ def _audited(file: ConfigFile) -> list[str]:
     chosen = [key for key in FORMS if key in file.values and file.values[key] is not False]
     if len(chosen) != 1:
         said = f"{' and '.join(chosen)} are all" if chosen else "nothing is"
-        raise BadInput(f"{file.path}: {said} named to be audited: name one of {', '.join(FORMS)}.")
+        raise BadInput(f"{file.path}: {said} named to be audited: name one of {', '.join((*FORMS, MODEL))}.")
     key, value = chosen[0], file.values[chosen[0]]
     if key == UPDATES:
         if value is not True:

@@ -21,6 +21,8 @@ class Defence(ABC):
     defences: ClassVar[dict[str, type[Defence]]] = {}
     """Every defence by its name."""
     mechanism: ClassVar[str]
+    source: ClassVar[str] = ""
+    """The paper in a few words, and what is ours."""
     harder: ClassVar[dict[str, int]] = {}
     """Parameters that hide more the larger (1) or the smaller (−1) they are."""
 

@@ -99,6 +99,8 @@ class Encoder(ABC):
     mechanisms: ClassVar[dict[str, type[Encoder]]] = {}
     """Every mechanism by its name."""
     mechanism: ClassVar[str]
+    source: ClassVar[str] = ""
+    """The paper in a few words, and what is ours."""
     harder: ClassVar[dict[str, int]] = {}
     """Parameters that hide more the larger (1) or the smaller (−1) they are."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -19,11 +20,16 @@ LITTLE = Geometry(shift=1 / 16, flip=True)  # as images are moved in weak cases
 class Augmented(Wrapping, mechanism="augmented"):
     """Move every image at random each time it is used, then mix as `scheme` says (Luo et al. 2022).
 
-    It breaks the linear system that ties the mixtures of one image together; attacks that compare and fuse still work.
+    x̃_i = Σ_j λ_ij T_ij x_{π_j(i)}, each T drawn anew; under a mask if `scheme` has one. It breaks the linear system
+    that ties the mixtures of one image together; attacks that compare and fuse still work.
     """
 
+    source: ClassVar = "Luo et al. 2022, whose attack it is made against"
+
     scheme: RecipeEncoder = field(default_factory=InstaHide)
+    """Which mixes the images that were moved."""
     geometry: Geometry = field(default_factory=lambda: Geometry(shift=0.1, crop=0.8, rotation=15, flip=True))
+    """How far they are moved."""
 
     def __post_init__(self) -> None:
         if isinstance(self.scheme, Augmented):

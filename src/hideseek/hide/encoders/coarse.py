@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from hideseek.chance import Randomness
 from hideseek.errors import BadInput
@@ -28,14 +28,19 @@ STUDY = "hideseek, byte-decoding; measured: studies/breaking_instahide.py"
 class Coarse(Wrapping, mechanism="coarse"):
     """Hide as `scheme` does, and round what is shared: x̃ to float16 or int8 with dither, ỹ to a decimal or a class.
 
-    Exact numbers tell more than images: bytes can be decoded from the last bits of rows, and weights read from labels.
-    Rows in int8 are whole multiples of `step`, which is public; it is estimated from the largest pixel unless it is
-    given, and has room for six deviations of the scheme's noise.
+    Rows in int8 are s ⌊x̃ / s + u⌋ with u ~ U[0, 1). Exact numbers tell more than images: bytes can be decoded from the
+    last bits of rows, and weights read from labels. The step s is public; it is estimated from the largest pixel unless
+    it is given, and has room for six deviations of the scheme's noise.
     """
 
+    source: ClassVar = "ours"
+
     scheme: RecipeEncoder
+    """Whose rows and labels are rounded."""
     labels: LabelKind = "exact"
+    """As they were mixed; rounded to a decimal; or one class, drawn by the weights."""
     rows: RowType = "float32"
+    """As they were computed; float16; or int8."""
     step: float | None = None
     """The unit of int8 rows; None: from the images."""
 

@@ -66,6 +66,7 @@ class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
     Limit: proofs are about real numbers; noise in float32 has gaps (`chance/gaussian_noise.py`).
     """
 
+    source: ClassVar = "ours; Gaussian mechanism (Dong, Roth and Su 2022); allocation (Feldman and Shenfeld 2025)"
     harder: ClassVar = {"epsilon": -1, "delta": -1, "sigma": 1}
 
     m: Annotated[int, SHORT] = 4

@@ -105,6 +105,7 @@ class InstaHide(MaskedEncoder, mechanism="instahide"):
     their mass is under 1). σ is independent for every row, channel and pixel (Definition 3.1) and used once.
     """
 
+    source: ClassVar = "InstaHide (Huang et al. 2020), Algorithm 2 and §3.2; where keys come from is ours"
     harder: ClassVar = {"k": 1, "largest": -1, "private_share": -1}
 
     k: int = 4
@@ -137,6 +138,8 @@ class InstaHide(MaskedEncoder, mechanism="instahide"):
 @dataclass(frozen=True)
 class PairInstaHide(MaskedEncoder, mechanism="pair-instahide"):
     """Mix two images with fixed weights under a mask: x̃_i = σ_i ∘ ((1 − α) x_i + α x_j), j ≠ i (InstaHide §5.2 a)."""
+
+    source: ClassVar = "InstaHide (Huang et al. 2020), §5.2 a"
 
     alpha: float = 0.5
     """The weight of the other image: the size of the perturbation."""

@@ -27,6 +27,7 @@ class Laplace(RecipeEncoder, mechanism="laplace"):
     is given, and is then public as part of the scheme. Labels stay as they are: noise does not hide them.
     """
 
+    source: ClassVar = "InstaHide (Huang et al. 2020), §5.2 b"
     harder: ClassVar = {"scale": 1}
 
     alpha: float = 0.5

@@ -24,6 +24,7 @@ class Mixup(RecipeEncoder, mechanism="mixup"):
     (§2.2 there). It does not hide: mixtures of one image are found by their inner products, and averaged (§2.1).
     """
 
+    source: ClassVar = "Zhang et al. 2018; InstaHide (Huang et al. 2020), Algorithm 1 and §2.2"
     harder: ClassVar = {"k": 1, "largest": -1}
 
     k: int = 2

@@ -110,6 +110,7 @@ class SingularizedMixup(RecipeEncoder, mechanism="singularized-mixup"):
     Beware: as every e_i has the same length, ‖x̃ − w_1 x − w_2 x′‖ = w_2 r confirms a guessed pair of images.
     """
 
+    source: ClassVar = "Singularized Mixup, Algorithm 1 and Theorem 4.2; that nobody is his own partner is ours"
     harder: ClassVar = {"tau": -1, "radius": 1}
 
     alpha: float = 0.65

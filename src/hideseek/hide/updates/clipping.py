@@ -29,6 +29,7 @@ class GradientNoise(Defence, mechanism="gradient-noise"):
     the update alone; `hideseek learn` has it.
     """
 
+    source: ClassVar = "Abadi et al. 2016, for whole updates"
     harder: ClassVar = {"noise": 1}
 
     clip: float = 1.0

@@ -18,10 +18,13 @@ from hideseek.records.encoder import Known
 class GradientPruning(Defence, mechanism="gradient-pruning"):
     """Set the share p of every tensor's entries to 0, those of least |g|.
 
+    g̃ = g ∘ 1[|g| > q_p], where q_p is the p-quantile of |g| in the tensor.
+
     Deviation: papers say "under the p-quantile"; here exactly ⌊p · entries⌋ entries go, ties by their places, and at
     least one entry stays, so that a bias of ten entries is not lost at p = 0.99 only because of rounding.
     """
 
+    source: ClassVar = "Zhu et al. 2019; Huang et al. 2021; which entries go is exact here"
     harder: ClassVar = {"p": 1}
 
     p: float = 0.9

@@ -18,7 +18,12 @@ ROUNDING = 1e-4  # of a level, as float32 has it
 
 @dataclass(frozen=True)
 class Sign(Defence, mechanism="sign"):
-    """Send the sign of every entry (Bernstein et al. 2018, signSGD), times the mean size of its tensor's entries."""
+    """Send the sign of every entry (Bernstein et al. 2018, signSGD), times the mean size of its tensor's entries.
+
+    g̃ = sign(g) · mean |g|.
+    """
+
+    source: ClassVar = "Bernstein et al. 2018 (signSGD); the mean size, which it leaves out, is ours"
 
     def apply(self, update: dict[str, Tensor], chance: Randomness) -> dict[str, Tensor]:
         """Keep signs."""
@@ -45,9 +50,11 @@ class Sign(Defence, mechanism="sign"):
 class Quantised(Defence, mechanism="quantised"):
     """Round every entry to one of 2^bits − 1 levels, up or down by chance: its mean stays (Alistarh et al. 2017).
 
-    Levels are multiples of max |g| / (2^(bits − 1) − 1) of the tensor; with two bits these are −, 0 and +.
+    g̃ = s ⌊g / s + u⌋ with u ~ U[0, 1). Levels are multiples of
+    s = max |g| / (2^(bits − 1) − 1) of the tensor; with two bits these are −, 0 and +.
     """
 
+    source: ClassVar = "Alistarh et al. 2017 (QSGD), with the largest entry as the scale"
     harder: ClassVar = {"bits": -1}
 
     bits: int = 8

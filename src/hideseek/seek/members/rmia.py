@@ -35,6 +35,7 @@ class Rmia(Attack[ModelRelease]):
     models: int = 4
     """Shadow models, an even number: it was made for few."""
     gamma: float = 2.0
+    """γ, by which a candidate has to beat another."""
 
     def __post_init__(self) -> None:
         check_count(self.models)

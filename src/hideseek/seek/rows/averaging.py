@@ -74,9 +74,9 @@ class AverageKnown(Attack[EncodedRelease]):
 class AverageSearch(Attack[EncodedRelease]):
     """Average a row with the rows that are most like it (InstaHide §5.3).
 
-    Rows are compared by SSIM, for n = 50 images in T = 50 rounds in the paper, with m = 5. Under a mask absolute values
-    are compared and averaged, unless the signs are restored first. The similarities themselves are a claim too: that
-    rows which look alike share an image.
+    x̂ = (1/m) Σ_{r∈N} x̃_r, where N are the m rows with the largest SSIM(x̃_q, x̃_r). Rows are compared so for n = 50
+    images in T = 50 rounds in the paper, with m = 5. Under a mask absolute values are compared and averaged, unless the
+    signs are restored first. The similarities themselves are a claim too: that rows which look alike share an image.
     Deviation: the paper does not say over which range it takes SSIM; here it is the range of all rows that are
     compared, max − min, of absolute values or restored signs where these are compared.
     """

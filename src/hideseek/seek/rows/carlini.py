@@ -43,7 +43,8 @@ class Carlini(Attack[EncodedRelease]):
     whether two rows share a private image. 3. Sets of rows grow greedily by summed scores, one for each image. 4. A
     second network scores rows against three members of a set, and a flow of least cost gives each row its images, of
     the classes in its label. 5. Weights are the label's, halved where both images are of one class. 6. Adam solves for
-    images from absolute values. 7. A network corrects the colours of pixels.
+    images from absolute values: min_x Σ_r min_± ‖|x̃_r| ∓ Σ_j λ_rj x_{s_rj}‖². 7. A network corrects the colours of
+    pixels.
     Deviation: the network is small, siamese (`row_comparer`), to train on a processor; theirs, with `wide`, is a
     WideResNet on both rows stacked, trained for ten hours on a GPU. Rows without a common class are not compared. The
     second network has the form of the first; a small one starts from it. Colours are learned from images of the

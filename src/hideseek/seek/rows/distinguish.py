@@ -28,11 +28,11 @@ class Distinguish(Attack[EncodedRelease]):
     """Tell encodings of different images apart, when it is known which rows were made for the same image.
 
     InstaHide (§4.1, Appendix E.3) conjectures that it is hard, and takes 7 statistics of encodings (mean, standard
-    deviation, total variation, 4 pixels) through Kolmogorov-Smirnov tests, of a single encoding against all, averaged
-    over 50. But single values against all of which they are a part have p-values that average to one half, whatever
-    the images are, and an image must stand out from all others in nearly all its encodings for its own average to
-    fall. The remarks have that table (`single`), and the same test of all encodings of an image against those of the
-    others (`whole`), which can reject; both of ten images, as in the paper.
+    deviation, total variation, 4 pixels) through Kolmogorov-Smirnov tests, D = sup_t |F(t) − G(t)|, of a single
+    encoding against all, averaged over 50. But single values against all of which they are a part have p-values that
+    average to one half, whatever the images are, and an image must stand out from all others in nearly all its
+    encodings for its own average to fall. The remarks have that table (`single`), and the same test of all encodings of
+    an image against those of the others (`whole`), which can reject; both of ten images, as in the paper.
 
     The claim is a classifier's: it learns from half of the rows of each image, and guesses whose the other half are.
     It is asked about more images than ten: with each, guesses are further from chance in their own deviations.

@@ -36,10 +36,10 @@ Order = Literal["chw", "hwc"]
 class Generator(Attack[EncodedRelease]):
     """Search the 32-bit seed of a generator that drew all masks, row after row, and take the masks off.
 
-    NumPy's and torch's usual generators have 2³² seeds. Under the right one neighbouring pixels of the first row agree
-    in sign, as those of images do; under any other by chance alone. hideseek's own masks have keys of 256 bits from the
-    operating system, so that nothing is found there. Where images were drawn, or weights, before the masks, `before`
-    counts their outputs.
+    x̃_r = σ_r ∘ z_r, and σ_1, σ_2, … follow from one seed. NumPy's and torch's usual generators have 2³² seeds. Under
+    the right one neighbouring pixels of the first row agree in sign, as those of images do; under any other by chance
+    alone. hideseek's own masks have keys of 256 bits from the operating system, so that nothing is found there. Where
+    images were drawn, or weights, before the masks, `before` counts their outputs.
     """
 
     sees: ClassVar = EncodedRelease

@@ -76,6 +76,9 @@ class Solution:
 class LinkAndSolve(Attack[EncodedRelease]):
     """Find the private images of masked rows, with no image, network or key of the owner's, from rows and labels alone.
 
+    Rows are |x̃_r| = |Σ_j λ_rj x_{s_rj} + u_r|, with public u_r; sought are the sources s, the weights λ and the images
+    x.
+
     - Squares of rows, made white, are alike where rows share an image; labels tell which may. So rows of a class fall
       into clusters, one for each image. How many there are, the labels of a round tell.
     - In a round, every image is in exactly k rows. An assignment gives each row its images; the label has the weights.

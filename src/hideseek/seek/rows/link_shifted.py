@@ -31,6 +31,8 @@ LEAST_SEEDS, LEAST_RESTARTS, LEAST_STEPS = 2, 2, 20
 class LinkShifted(Attack[EncodedRelease]):
     """Link rows that show one image in different places, and solve for the images and where they were, signs unknown.
 
+    Rows are |x̃_r| = |Σ_j λ_rj T_rj x_{s_rj}|, each T a shift, mirrored or not.
+
     Moving images before they are mixed breaks attacks that look at a pixel in the same place of all rows (Luo et al.
     2022, who train a network to compare rows and another to denoise what is fused). No network is needed: white squares
     of rows are matched at every shift, mirrored or not, by Fourier transform. Rows of a class gather around templates;

@@ -22,6 +22,8 @@ LEAST_ROWS = 20  # that are worth attacking
 class MixupPublic(Attack[EncodedRelease]):
     """Find the public images in every row, solve for their weights, and subtract them.
 
+    A row is x̃ = Σ_j λ_j x_j + Σ_j μ_j s_j, with private x_j and public s_j; what is left is x̃ − Σ_j μ_j s_j.
+
     InstaHide §2.2 compares a row with every public image by inner products, ⟨x̃, s⟩, in O(N k). Real images are not
     independent at the pixel level, so that plain inner products find all public images in hardly any row.
 

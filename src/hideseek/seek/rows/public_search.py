@@ -22,7 +22,8 @@ from hideseek.seek.work import LEAST_ROWS, attacked, largest
 class PublicSearch(Attack[EncodedRelease]):
     """Rank the public images by how alike they are to a row.
 
-    A hit is one that is in the row, among the top m.
+    Image s has the score SSIM(x̃, s), or ⟨W x̃², W s²⟩, where W makes squares white. A hit is one that is in the row,
+    among the top m.
     InstaHide §5.3: by SSIM, on rows whose signs a network has restored, or by a learned similarity where patches were
     cut from the images (public images that are larger than rows: the place is unknown).
 

@@ -21,10 +21,10 @@ FEWEST = 25  # rows whose squares tell what images are like
 class SmoothSigns(Attack[EncodedRelease]):
     """Give the mixture under each mask, from absolute values alone: no label, no key, no image used twice.
 
-    Squares of rows tell the covariance of what is masked, and the signs of a row are those that are likeliest under it
-    (`seek/systems/smooth_signs.py`). Numbers that are shared less exactly, labels that are withheld, public images that
-    nobody knows and images that were moved do not help: the mixture is as smooth. It shows the heaviest of its images
-    to the eye, and to whoever has candidates.
+    ẑ = σ̂ ∘ x̃ with σ̂ = argmin_σ (σ ∘ x̃)' C⁻¹ (σ ∘ x̃): squares of rows tell the covariance C of what is masked, and
+    the signs of a row are those that are likeliest under it (`seek/systems/smooth_signs.py`). Numbers that are shared
+    less exactly, labels that are withheld, public images that nobody knows and images that were moved do not help: the
+    mixture is as smooth. It shows the heaviest of its images to the eye, and to whoever has candidates.
     """
 
     sees: ClassVar[type[EncodedRelease]] = EncodedRelease

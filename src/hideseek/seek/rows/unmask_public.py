@@ -40,13 +40,14 @@ MOST = 1.05  # that labels may sum to: they may be rounded
 class UnmaskPublic(Attack[EncodedRelease]):
     """Find the public images in a single masked row, and with them its signs and its private images.
 
-    InstaHide §4 counts N^(k−2) sets of public images that a row might hold. None of that is needed: white squares,
-    which no mask changes, find one image; then cross terms and the signs that it tells find the next
-    (`masked_pursuit`, `masked_beam`), in N steps each. Labels sum to the weight of the private images, and these are
-    bytes, so the exact weights of public images follow from neighbouring pixels and confirm the set (`signed_pairs`,
-    `exact_sets`); where labels are rounded, drawn or withheld, the row itself tells all weights. What public images
-    leave is λ₁b₁ + λ₂b₂, under a sign that is known or not, and is decoded (`byte_decoding`). Where nothing is exact,
-    the signs of the public part, corrected by neighbours, leave the private mixture.
+    A row is x̃ = σ ∘ (Σ_j λ_j x_j + Σ_j μ_j s_j), with private x_j and public s_j. InstaHide §4 counts N^(k−2) sets of
+    public images that a row might hold. None of that is needed: white squares, which no mask changes, find one image;
+    then cross terms and the signs that it tells find the next (`masked_pursuit`, `masked_beam`), in N steps each.
+    Labels sum to the weight of the private images, and these are bytes, so the exact weights of public images follow
+    from neighbouring pixels and confirm the set (`signed_pairs`, `exact_sets`); where labels are rounded, drawn or
+    withheld, the row itself tells all weights. What public images leave is λ₁b₁ + λ₂b₂, under a sign that is known or
+    not, and is decoded (`byte_decoding`). Where nothing is exact, the signs of the public part, corrected by
+    neighbours, leave the private mixture.
     """
 
     sees: ClassVar = EncodedRelease

@@ -26,9 +26,10 @@ USUAL = 4  # images in a row, where work is planned
 class DecodeUpdates(Attack[UpdateRelease]):
     """Invert updates of encoded images into their rows, and attack these as if they had been shared.
 
-    Rows come back exactly, with their labels, where a dense layer comes first (`first`), and by gradient matching
-    elsewhere (`matching`). An attack on rows does the rest: `unmasked` or `masked`, by whether they have a mask.
-    Huang et al. (2021, §5.2) pool the encodings of up to 20 epochs so, with indices and λ known.
+    Updates g = (1/n) Σ_r ∇L(x̃_r, ỹ_r) are of rows x̃_r = Σ_j λ_rj x_{s_rj}, under a mask or not. Rows come back
+    exactly, with their labels, where a dense layer comes first (`first`), and by gradient matching elsewhere
+    (`matching`). An attack on rows does the rest: `unmasked` or `masked`, by whether they have a mask. Huang et al.
+    (2021, §5.2) pool the encodings of up to 20 epochs so, with indices and λ known.
     """
 
     sees: ClassVar[type[UpdateRelease]] = UpdateRelease

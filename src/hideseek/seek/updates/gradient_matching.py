@@ -55,7 +55,7 @@ class TrainMode:
 class GradientMatching(Attack[UpdateRelease]):
     """Seek images whose gradients are those that were shared.
 
-    x̂ = argmin D(g(x, y), ĝ) + α_TV TV(x) + α_BN Σ_layers (‖μ − μ̂‖ + ‖σ² − σ̂²‖) (Huang et al. 2021, Eq. 3), from
+    x̂ = argmin D(g(x, y), ĝ) + α_TV TV(x) + α_BN Σ_{layers} (‖μ − μ̂‖ + ‖σ² − σ̂²‖) (Huang et al. 2021, Eq. 3), from
     several starts, of which the one with the least objective counts. Linear systems tell what layers took in of each
     image, from the end on (`layer_peeling`). In a chain without poolings they lead to the image, where the update is
     of one, and matching is left out; else what they tell of the layer nearest to the images is an aim of matching.

@@ -22,6 +22,7 @@ OVER_LAYER = 25  # passes over the layer's gradient, for each update
 class Imprint(Attack[UpdateRelease]):
     """Take differences of neighbouring bins of an imprint layer (Fowl et al. 2022, Robbing the Fed).
 
+    x = (∂L/∂W_{i+1} − ∂L/∂W_i) / (∂L/∂b_{i+1} − ∂L/∂b_i), where one image lies between the biases of these two neurons.
     The layer is recognised by its weights alone: rows that are all multiples of one, under graded biases; an honest
     network has no such layer, so that its finding is itself a warning to the client. An image is certified if it
     belongs into its bin, and is no mixture: there are as many bins in use as images, or it consists of bytes.

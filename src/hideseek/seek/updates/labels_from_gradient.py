@@ -20,7 +20,8 @@ from hideseek.seek.work import CALL, TOUCH
 class LabelsFromGradient(Attack[UpdateRelease]):
     """Read labels off the head's gradient: exactly for one image, mixed labels too; how many of each class for several.
 
-    For one hard label this is the sign of the bias gradient (Zhao et al. 2020, iDLG).
+    ∂L/∂b = Σ_i (p_i − y_i) / n and ∂L/∂W = Σ_i (p_i − y_i) h_i' / n, with the model's answers p_i and what the layer
+    takes in, h_i. For one hard label this is the sign of the bias gradient (Zhao et al. 2020, iDLG).
     """
 
     sees: ClassVar = UpdateRelease

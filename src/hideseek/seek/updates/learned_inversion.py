@@ -32,10 +32,12 @@ PASSES = 60  # multiplications of a small network's gradient, by those of a forw
 class LearnedInversion(Attack[UpdateRelease]):
     """Predict images by kernel ridge regression from updates of the attacker's own images.
 
-    He computes updates of single images, with the defences that the scheme has; whatever these leave is learned from,
-    noise and signs too. An entry v of a tensor of root mean square s counts as sign(v) √(|v| / s), tensors alike; more
-    entries than FEATURES are added up in as many sums, with signs at random, which keeps distances (count sketch).
-    Width and ridge are chosen by images left out, in closed form, and that error is in the remarks.
+    x̂ = m + Σ_i k(g, g_i) α_i, with α = (K + ρ I)⁻¹ (X − m) and k(g, g_i) = exp(−‖φ(g) − φ(g_i)‖² / h): g_i are updates
+    of his own images X, m is their mean. He computes updates of single images, with the defences that the scheme has;
+    whatever these leave is learned from, noise and signs too. An entry v of a tensor of root mean square s counts as
+    sign(v) √(|v| / s), tensors alike; more entries than FEATURES are added up in as many sums, with signs at random,
+    which keeps distances (count sketch). Width and ridge are chosen by images left out, in closed form, and that error
+    is in the remarks.
     Deviation: Wu et al. train three dense layers of 3,000 units; the regression is solved at once.
     """
 

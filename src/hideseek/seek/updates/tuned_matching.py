@@ -33,9 +33,10 @@ LEAST_TRIALS = 4  # the first has the settings that are there; it takes some mor
 class TunedMatching(Attack[UpdateRelease]):
     """Share own images as the scheme does, search for the settings that invert those best, and attack with them.
 
-    By Optuna's tree-structured Parzen estimator (Bergstra et al. 2011), trials below the median stopped early. The
-    first trial has the attack's own settings. The quality of a trial is the mean of −10 log₁₀ of the squared error.
-    Chosen values and all trials are in the remarks, and are kept for other updates of the same model and scheme.
+    θ̂ = argmax_θ of the mean of −10 log₁₀ MSE(x̂_θ, x) over own images x. By Optuna's tree-structured Parzen estimator
+    (Bergstra et al. 2011), trials below the median stopped early. The first trial has the attack's own settings. The
+    quality of a trial is the mean of −10 log₁₀ of the squared error. Chosen values and all trials are in the remarks,
+    and are kept for other updates of the same model and scheme.
     """
 
     sees: ClassVar[type[UpdateRelease]] = UpdateRelease
