@@ -50,7 +50,7 @@ def load_folder(
         raise BadInput(f"{readable(path)} holds one image only; hiding needs two or more.")
     patients = _patients(listing, seen, path, labelled)
     _warn_of_words(seen)
-    ids = np.repeat(np.array(listing.ids, np.int32), seen.frames) if labelled else None
+    ids = _ids(listing, seen, len(images)) if labelled else None
     labels = unlabelled(len(images)) if ids is None else one_hot(ids, len(listing.classes))
     return Samples(images, labels, scale=_scale(images), classes=listing.classes, patients=patients)
 
@@ -84,6 +84,12 @@ def _patients(listing: Listing, seen: Looks, path: str, labelled: bool) -> Int[T
         first = [who[start] for start in _starts(seen.frames)]
         check_classes(list(listing.ids), first, listing.classes, readable(path))
     return numbered(who)
+
+
+def _ids(listing: Listing, seen: Looks, images: int) -> NDArray[np.int32]:
+    """Give the class of every image, of which a file may hold several."""
+    ids = np.asarray(listing.ids, np.int32)
+    return ids if len(ids) == images else np.repeat(ids, seen.frames)
 
 
 def identities(listing: Listing, seen: Looks | Sequence[Look], start: int = 0) -> list[str | None]:

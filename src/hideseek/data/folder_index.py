@@ -20,7 +20,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from hideseek.data import members
-from hideseek.data.cache import cache_folder
+from hideseek.data.cache import cache_folder, save
 from hideseek.data.decode import BadImage
 from hideseek.data.file_names import FileNames
 from hideseek.data.in_order import in_order
@@ -151,4 +151,4 @@ def _write(path: Path, index: Index) -> None:
     with contextlib.suppress(OSError, BadInput):
         own_folder(path.parent, 0o700)
         with new_file(path, 0o600) as file:
-            np.savez(file, stamps=index.stamps, kinds=index.kinds, sides=index.sides)
+            save(file, {"stamps": index.stamps, "kinds": index.kinds, "sides": index.sides})

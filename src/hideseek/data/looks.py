@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hideseek.data.decode import BadImage
 from hideseek.data.reader import Look
+from hideseek.data.store import allocate, pieces
 
 _NONE = -1  # the number of a file that was not looked at, or cannot be used
 
@@ -21,8 +22,9 @@ class Looks:
     """
 
     def __init__(self, count: int) -> None:
-        self.numbers = np.full(count, _NONE, np.int32)
+        self.numbers = allocate((count,), np.int32)
         """Which of `every` each file is; negative where there is none."""
+        self.numbers[:] = _NONE
         self.every: list[Look] = []
         self.bad: dict[int, BadImage] = {}
         self._known: dict[Look, int] = {}
@@ -34,11 +36,15 @@ class Looks:
     @property
     def frames(self) -> NDArray[np.int32]:
         """Count the images in each file; there is none in a file that cannot be used."""
-        return np.array([*(look.frames for look in self.every), 0], np.int32)[self.numbers]
+        each, frames = np.array([*(look.frames for look in self.every), 0], np.int32), allocate((len(self),), np.int32)
+        for part in pieces(len(self)):
+            frames[part] = each[self.numbers[part]]
+        return frames
 
     def count(self, such: Sequence[bool]) -> int:
         """Count the files whose looks are such, of which each of `every` is one or is not."""
-        return int(np.count_nonzero(np.array([*such, False])[self.numbers]))
+        each = np.array([*such, False])
+        return sum(int(np.count_nonzero(each[self.numbers[part]])) for part in pieces(len(self)))
 
     def put(self, places: NDArray[np.intp], looks: Sequence[Look], which: NDArray[np.intp]) -> None:
         """Keep what was seen of several files: one of a few looks each."""
