@@ -163,9 +163,9 @@ def test_a_large_set_lives_in_a_file_without_a_name(picture_folder: Make, monkey
     folder = picture_folder(FOUR)
     expected = load(f"folder:{folder}").images
     monkeypatch.setattr(store, "MEMORY_LIMIT", 1000)
-    made = []
+    made: list[NDArray[np.generic]] = []
 
-    def allocate(shape: tuple[int, ...], dtype: type) -> NDArray[np.generic]:
+    def allocate(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[np.generic]:
         made.append(store.allocate(shape, dtype))
         return made[-1]
 

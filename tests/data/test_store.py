@@ -32,6 +32,16 @@ def test_a_full_disk_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         store.allocate((101,), np.uint8)
 
 
+def test_rows_are_gathered_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "PIECE", 3)
+    monkeypatch.setattr(store, "MEMORY_LIMIT", 30)
+    stored, places = np.arange(20, dtype=np.int16).reshape(10, 2), np.array([9, 0, 0, 4, 7, 1, 2, 2])
+    for each in (stored, stored[:, 0]):
+        found = store.gathered(each, places)
+        assert (found == each[places]).all()
+        assert isinstance(found, np.memmap) == (each.ndim == 2)
+
+
 def test_rewriting_goes_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "CHUNK", 2 * 8 * 4)  # two images of four pixels
     images = torch.arange(20, dtype=torch.uint8).reshape(5, 1, 2, 2)

@@ -13,10 +13,12 @@ MOST = 2**27  # items: with more, words of 32 bits are refused too often
 
 @compiled()
 def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pragma: no cover (compiled)
-    """Shuffle in place (Fisher and Yates), each place drawn without bias (Lemire 2019); false if words run out.
+    """Shuffle 0, 1, … (Fisher and Yates), each place drawn without bias (Lemire 2019); false if words run out.
 
     word · bound has the choice in its upper half; it is biased only where the lower half is below 2³² mod bound.
     """
+    for place in range(len(order)):
+        order[place] = place
     used = 0
     for last in range(len(order) - 1, 0, -1):
         bound = np.uint64(last + 1)
@@ -33,11 +35,22 @@ def _shuffle(order: NDArray[np.int64], words: NDArray[np.uint32]) -> bool:  # pr
     return True
 
 
-def permutation(count: int, draw: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
-    """Give 0 … count − 1 in an order that is exactly uniform; `draw(n)` gives n fresh words."""
+@compiled()
+def has_fixed(order: NDArray[np.int64]) -> bool:  # pragma: no cover (compiled)
+    """Tell whether a permutation leaves anything in its place."""
+    for place in range(len(order)):  # noqa: SIM110 (numba compiles no generator in any())
+        if order[place] == place:
+            return True
+    return False
+
+
+def permutation(
+    count: int, draw: Callable[[int], NDArray[np.uint32]], out: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Give 0 … count − 1 in an order that is exactly uniform, in `out` if given; `draw(n)` gives n fresh words."""
     if count > MOST:
         raise ValueError(f"at most 2^27 items can be put in order, not {count}.")
+    order = np.empty(count, np.int64) if out is None else out
     while True:
-        order = np.arange(count)
         if _shuffle(order, draw(count + count // 64 + 64)):  # running out says nothing of the order, so start over
             return order

@@ -94,19 +94,21 @@ class Randomness:
             words[outside] = self._words(len(outside))
         return torch.from_numpy((words % np.uint64(bound)).astype(np.int64)).reshape(shape)
 
-    def permutation(self, count: int) -> Int[Tensor, " count"]:
-        """Give the numbers 0 … count − 1 in an order that is exactly uniform."""
+    def permutation(self, count: int, out: NDArray[np.int64] | None = None) -> Int[Tensor, " count"]:
+        """Give the numbers 0 … count − 1 in an order that is exactly uniform, in `out` if given."""
         from hideseek.chance.permutations import permutation
 
-        return torch.from_numpy(permutation(count, self._words32))
+        return torch.from_numpy(permutation(count, self._words32, out))
 
-    def derangement(self, count: int) -> Int[Tensor, " count"]:
+    def derangement(self, count: int, out: NDArray[np.int64] | None = None) -> Int[Tensor, " count"]:
         """Give a uniform permutation that leaves nothing in its place: about one in e permutations is such."""
+        from hideseek.chance.permutations import has_fixed
+
         if count < 2:
             raise ValueError(f"{count} items cannot all change places.")
         while True:
-            order = self.permutation(count)
-            if not (order.numpy() == np.arange(count)).any():
+            order = self.permutation(count, out)
+            if not has_fixed(order.numpy()):
                 return order
 
     def normals(self, *shape: int) -> Float[Tensor, "..."]:

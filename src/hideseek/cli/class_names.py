@@ -3,7 +3,10 @@
 from dataclasses import replace
 from typing import Literal
 
+import torch
+
 from hideseek.data.listing import some
+from hideseek.data.store import pieces
 from hideseek.errors import BadInput
 from hideseek.records import Samples
 from hideseek.report import sentences
@@ -52,6 +55,8 @@ def without_names(samples: Samples, how: ClassNames) -> Samples:
 
 def _records(samples: Samples) -> dict[str, int]:
     """Count the records of each class."""
+    if samples.patients is None:
+        return _counts(samples)
     held = samples.labels.new_zeros(int(samples.records.max()) + 1, samples.labels.shape[1])
     held.index_add_(0, samples.records, (samples.labels > 0).float())
     return dict(zip(_counts(samples), (held > 0).sum(0).tolist(), strict=True))
@@ -60,7 +65,8 @@ def _records(samples: Samples) -> dict[str, int]:
 def _counts(samples: Samples) -> dict[str, int]:
     """Count the images of each class; one of several classes counts for each."""
     names = samples.classes or tuple(map(str, range(samples.labels.shape[1])))
-    return dict(zip(names, (samples.labels > 0).sum(0).tolist(), strict=True))
+    counts = torch.stack([(samples.labels[rows] > 0).sum(0) for rows in pieces(len(samples))]).sum(0)
+    return dict(zip(names, counts.tolist(), strict=True))
 
 
 def _listed(counts: dict[str, int], what: str = "image") -> str:

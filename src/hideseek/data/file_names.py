@@ -1,14 +1,26 @@
-"""The names of many files in little memory: a million of them take tens of megabytes, where paths take hundreds."""
+"""The names of many files in little memory: a million of them take megabytes, where paths take hundreds."""
 
 import os
-from array import array
+import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Self, overload
+
+TOGETHER = 1024  # names that are packed together
+
+
+@lru_cache(maxsize=8)
+def _unpacked(block: bytes) -> list[bytes]:
+    """Give the names of a block; who goes through files in order asks for the same one again and again."""
+    return zlib.decompress(block).split(b"\0")
 
 
 class FileNames(Sequence[Path]):
     """Paths of files in one folder and its subfolders, in the order in which they were added.
+
+    Names in a folder are much alike, so that they are packed into a fraction of their length.
 
     >>> names = FileNames(Path("scans"))
     >>> names.add(Path("scans", "sick", "1.png"))
@@ -18,32 +30,43 @@ class FileNames(Sequence[Path]):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._bytes, self._ends = bytearray(), array("q", [0])
+        self._blocks: list[bytes] = []
+        self._starts = [0]  # the place of the first name of each block, and of the first that is not packed
+        self._last: list[bytes] = []
         self._skip = len(os.fsencode(os.path.join(folder, "")))  # noqa: PTH118 (what os.walk puts before names)
 
     def add(self, file: Path) -> None:
         """Add a file, which lies in the folder."""
-        self._bytes += os.fsencode(file)[self._skip if str(self.folder) != "." else 0 :]
-        self._ends.append(len(self._bytes))
+        self._last.append(os.fsencode(file)[self._skip if str(self.folder) != "." else 0 :])
+        if len(self._last) == TOGETHER:
+            self._pack()
+
+    def _pack(self) -> None:
+        if self._last:
+            self._blocks.append(zlib.compress(b"\0".join(self._last), 1))
+            self._starts.append(len(self))
+            self._last = []
 
     @classmethod
     def joined(cls, folder: Path, parts: Iterable[Self]) -> Self:
-        """Give the names of several lists of one folder, one list after another; the lists are emptied."""
+        """Give the names of several lists of one folder, one list after another."""
         whole = cls(folder)
         for part in parts:
-            start = len(whole._bytes)
-            whole._bytes += part._bytes
-            whole._ends.extend(start + end for end in part._ends[1:])
-            part._bytes, part._ends = bytearray(), array("q", [0])
+            part._pack()
+            start = len(whole)
+            whole._blocks += part._blocks
+            whole._starts += [start + each for each in part._starts[1:]]
         return whole
 
     def relative(self, place: int) -> str:
         """Give a name as it is in the folder."""
         place = range(len(self))[place]
-        return os.fsdecode(bytes(self._bytes[self._ends[place] : self._ends[place + 1]]))
+        block = bisect_right(self._starts, place) - 1
+        names = self._last if block == len(self._blocks) else _unpacked(self._blocks[block])
+        return os.fsdecode(names[place - self._starts[block]])
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return self._starts[-1] + len(self._last)
 
     @overload
     def __getitem__(self, place: int) -> Path: ...

@@ -4,12 +4,12 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -18,6 +18,7 @@ from hideseek.data.folder_index import look
 from hideseek.data.in_order import in_order
 from hideseek.data.labels import NoLabels, one_hot, unlabelled
 from hideseek.data.listing import Listing, list_folder, readable, some
+from hideseek.data.looks import Looks
 from hideseek.data.patients import check_classes, numbered
 from hideseek.data.reader import Look, Reader, proposed_side
 from hideseek.data.store import allocate
@@ -47,13 +48,11 @@ def load_folder(
     images, seen = _decode_all(listing, size, channels)
     if len(images) < 2:
         raise BadInput(f"{readable(path)} holds one image only; hiding needs two or more.")
-    who = identities(listing, seen)
-    if labelled:
-        check_classes(list(listing.ids), [who[start] for start in _starts(seen)], listing.classes, readable(path))
+    patients = _patients(listing, seen, path, labelled)
     _warn_of_words(seen)
-    ids = np.repeat(np.array(listing.ids, np.int64), [each.frames for each in seen]) if labelled else None
+    ids = _ids(listing, seen, len(images)) if labelled else None
     labels = unlabelled(len(images)) if ids is None else one_hot(ids, len(listing.classes))
-    return Samples(images, labels, scale=_scale(images), classes=listing.classes, patients=numbered(who))
+    return Samples(images, labels, scale=_scale(images), classes=listing.classes, patients=patients)
 
 
 def load_files(files: Sequence[Path], size: tuple[int, int] | None, channels: int | None) -> Samples:
@@ -76,14 +75,31 @@ def listed(path: Path, labelled: bool, reader: Reader, column: str | None, log: 
     return Listing(path.parent, (path,), reader=reader)
 
 
-def identities(listing: Listing, seen: Sequence[Look], start: int = 0) -> list[str | None]:
+def _patients(listing: Listing, seen: Looks, path: str, labelled: bool) -> Int[Tensor, " n"] | None:
+    """Give numbers for patients, where any is named, and refuse classes that are patients."""
+    if not listing.patients and all(each.patient is None for each in seen.every):
+        return None
+    who = identities(listing, seen)
+    if labelled:
+        first = [who[start] for start in _starts(seen.frames)]
+        check_classes(list(listing.ids), first, listing.classes, readable(path))
+    return numbered(who)
+
+
+def _ids(listing: Listing, seen: Looks, images: int) -> NDArray[np.int32]:
+    """Give the class of every image, of which a file may hold several."""
+    ids = np.asarray(listing.ids, np.int32)
+    return ids if len(ids) == images else np.repeat(ids, seen.frames)
+
+
+def identities(listing: Listing, seen: Looks | Sequence[Look], start: int = 0) -> list[str | None]:
     """Say whose each image of files from `start` on is, as a table or else the files call him; never to be shown."""
     named = listing.patients[start : start + len(seen)] or (None,) * len(seen)
     whose = (patient or each.patient for patient, each in zip(named, seen, strict=True))
     return [patient for patient, each in zip(whose, seen, strict=True) for _ in range(each.frames)]
 
 
-def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | None) -> tuple[Tensor, list[Look]]:
+def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | None) -> tuple[Tensor, Looks]:
     """Decode every file into one array, on a few threads; files that cannot be decoded are named all at once."""
     from PIL.Image import DecompressionBombWarning
 
@@ -93,10 +109,9 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
         # Pillow warns from 90 and refuses from 180 million pixels: the refusal is the limit here.
         warnings.simplefilter("ignore", DecompressionBombWarning)
         seen = look(listing, threads)
-        whole = [each for each in seen if isinstance(each, Look)]
-        if not whole:
-            raise _all_of([each for each in seen if isinstance(each, BadImage)]) or AssertionError
-        wanted = channels or _common_channels(whole)
+        if not seen.every:
+            raise _all_of(list(seen.bad.values())) or AssertionError
+        wanted = channels or _common_channels(seen)
 
         def decoded(row: int) -> Iterator[NDArray[np.generic]]:
             return reader.read(listing.files[row], listing.name(row), wanted, size)
@@ -105,17 +120,17 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
             return _tried(lambda: next(decoded(row)))
 
         # Shapes are compared with that of the first image that is whole.
-        tried = ((row, begun(row)) for row in range(count) if isinstance(seen[row], Look))
+        tried = ((row, begun(row)) for row in range(count) if row not in seen.bad)
         first, shape = next(((row, image.shape) for row, image in tried if not isinstance(image, BadImage)), (0, (0,)))
-        kind = np.float32 if any(each.deep for each in whole) else np.uint8
-        images = allocate((sum(each.frames for each in whole), *shape), kind)
-        starts = _starts([each if isinstance(each, Look) else Look(0, grey=True, frames=0) for each in seen])
+        kind = np.float32 if any(each.deep for each in seen.every) else np.uint8
+        frames = seen.frames
+        images = allocate((int(frames.sum()), *shape), kind)
+        starts = _starts(frames)
 
         def put(row: int) -> BadInput | None:
-            before = seen[row]
-            if isinstance(before, BadImage):
-                return before
-            found = _tried(lambda: fill(row, before.frames))
+            if row in seen.bad:
+                return seen.bad[row]
+            found = _tried(lambda: fill(row, int(frames[row])))
             return found if isinstance(found, BadInput) else None
 
         def fill(row: int, frames: int) -> BadInput | None:
@@ -123,7 +138,7 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
             place = 0
             for image in decoded(row):
                 if image.shape != shape:
-                    sides = [each.side for each in whole]
+                    sides = [each.side for each in seen.every]
                     return BadInput(_two_sizes(listing, first, row, (shape, image.shape), proposed_side(sides)))
                 if place < frames:
                     images[starts[row] + place] = _of_kind(image, kind)
@@ -134,12 +149,15 @@ def _decode_all(listing: Listing, size: tuple[int, int] | None, channels: int | 
         faults = [fault for fault in placed if fault is not None]
     if faults:
         raise _all_of([fault for fault in faults if isinstance(fault, BadImage)]) or faults[0]
-    return torch.from_numpy(images), whole
+    return torch.from_numpy(images), seen
 
 
-def _starts(seen: Sequence[Look]) -> list[int]:
-    """Give the place of the first image of every file."""
-    return [0, *accumulate(each.frames for each in seen)][:-1]
+def _starts(frames: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Give the place of the first image of every file, from how many each has."""
+    starts = allocate(frames.shape, np.int64)
+    np.cumsum(frames, out=starts)
+    starts -= frames
+    return starts
 
 
 def _of_kind(image: NDArray[np.generic], kind: type[np.generic]) -> NDArray[np.generic]:
@@ -156,9 +174,9 @@ def _miscounted(name: str, frames: int, count: int) -> BadImage:
     return BadImage(name, "another number of frames than it says", sentence)
 
 
-def _warn_of_words(seen: Sequence[Look]) -> None:
+def _warn_of_words(seen: Looks) -> None:
     """Warn of words in pixels: they may be names, and no scheme knows it."""
-    burnt = sum(each.burnt_in for each in seen)
+    burnt = seen.count([each.burnt_in for each in seen.every])
     if burnt:
         _log.warning(
             "%d of %d files %s that words are written into the pixels, which may be names: look at them first.",
@@ -174,9 +192,9 @@ def _tried(work: Callable[[], T]) -> T | BadImage:
         return bad
 
 
-def _common_channels(seen: Sequence[Look]) -> int:
+def _common_channels(seen: Looks) -> int:
     """Give one channel if all images are grey, else three, and log if some are grey."""
-    count, total = sum(each.grey for each in seen), len(seen)
+    count, total = seen.count([each.grey for each in seen.every]), len(seen) - len(seen.bad)
     if 0 < count < total:
         _log.warning("%d of %d images %s grey: all become three channels.", count, total, "is" if count == 1 else "are")
     return 1 if count == total else 3

@@ -9,8 +9,9 @@ one that was written a moment before: it could change once more within the same 
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -19,12 +20,14 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from hideseek.data import members
-from hideseek.data.cache import cache_folder
+from hideseek.data.cache import cache_folder, save
 from hideseek.data.decode import BadImage
 from hideseek.data.file_names import FileNames
 from hideseek.data.in_order import in_order
 from hideseek.data.listing import Listing
+from hideseek.data.looks import Looks
 from hideseek.data.reader import Look
+from hideseek.data.store import allocate, pieces
 from hideseek.errors import BadInput
 from hideseek.files import new_file, own_folder
 from hideseek.progress import track
@@ -44,47 +47,51 @@ class Index:
     sides: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, stamps: NDArray[np.uint64], looks: Sequence[Look | BadImage]) -> Self:
-        """Keep what was seen of files that are known again."""
-        kept = [
-            (stamp, GREY * look.grey + DEEP * look.deep, look.side)
-            for stamp, look in zip(stamps, looks, strict=True)
-            if stamp != _UNKNOWN and isinstance(look, Look)
-        ]
-        every = np.array(kept, np.uint64).reshape(-1, 3)
-        every = every[every[:, 0].argsort()]
-        return cls(every[:, 0], every[:, 1].astype(np.uint8), every[:, 2].astype(np.uint32))
+    def of(cls, stamps: NDArray[np.uint64], looks: Looks) -> Self:
+        """Keep what was seen of files that are known again, which have a stamp."""
+        ordered = allocate(stamps.shape, np.uint64)
+        ordered[:] = stamps
+        ordered.sort()
+        kinds, sides = allocate(stamps.shape, np.uint8), allocate(stamps.shape, np.uint32)
+        every = np.array([(GREY * look.grey + DEEP * look.deep, look.side) for look in looks.every] + [(0, 0)])
+        for rows in pieces(len(stamps)):  # what is computed for all at once would take several times their memory
+            places = np.searchsorted(ordered, stamps[rows])
+            kinds[places], sides[places] = every[looks.numbers[rows]].T
+        first = np.count_nonzero(ordered == _UNKNOWN)
+        return cls(ordered[first:], kinds[first:], sides[first:])
 
-    def found(self, stamps: NDArray[np.uint64]) -> dict[int, Look]:
-        """Give what is known, by places among the stamps."""
-        if not len(self.stamps):
-            return {}
-        places = np.searchsorted(self.stamps, stamps).clip(max=len(self.stamps) - 1)
-        rows = np.flatnonzero((self.stamps[places] == stamps) & (stamps != _UNKNOWN))
-        same: dict[tuple[int, int], Look] = {}  # of a million files few differ
-        known = {}
-        for row, kind, side in zip(rows, self.kinds[places[rows]], self.sides[places[rows]], strict=True):
-            about = (int(kind), int(side))
-            known[int(row)] = same.setdefault(about, Look(about[1], bool(about[0] & GREY), bool(about[0] & DEEP)))
-        return known
+    def recall(self, stamps: NDArray[np.uint64], looks: Looks) -> None:
+        """Put what is known among the looks."""
+        for part in pieces(len(stamps) if len(self.stamps) else 0):
+            asked = stamps[part]
+            places = np.searchsorted(self.stamps, asked).clip(max=len(self.stamps) - 1)
+            rows = np.flatnonzero((self.stamps[places] == asked) & (asked != _UNKNOWN))
+            about = self.sides[places[rows]].astype(np.uint64) << np.uint64(8) | self.kinds[places[rows]]
+            few, which = np.unique(about, return_inverse=True)
+            every = [Look(each >> 8, bool(each & GREY), bool(each & DEEP)) for each in few.tolist()]
+            looks.put(part.start + rows, every, which)
 
 
-def look(listing: Listing, threads: int) -> list[Look | BadImage]:
+def look(listing: Listing, threads: int) -> Looks:
     """Say of every file what is in it: from the index where the file is as it was, else from its head."""
-    count, names = len(listing.files), listing.files
+    count, names, looks = len(listing.files), listing.files, Looks(len(listing.files))
     if count < WORTH or not listing.reader.indexed or not isinstance(names, FileNames):
-        return _opened(listing, range(count), threads)
+        _open(listing, threads, looks)
+        return looks
     path, now = index_path(listing.folder), time.time_ns()
+    stamps = allocate((count,), np.uint64)
     every = in_order(lambda row: _stamp(names, row, now), count, threads)
-    stamps = np.fromiter(track(every, "comparing files", count), np.uint64, count)
+    for row, stamp in enumerate(track(every, "comparing files", count)):
+        stamps[row] = stamp
     index = _read(path)
-    known = {} if index is None else index.found(stamps)
-    missing = [row for row in range(count) if row not in known]
-    opened = dict(zip(missing, _opened(listing, missing, threads), strict=True))
-    looks = [known[row] if row in known else opened[row] for row in range(count)]
-    fresh = Index.of(stamps, looks)
-    if (missing and len(fresh.stamps)) or (index is not None and len(index.stamps) > count):
-        _write(path, fresh)
+    if index is not None:
+        index.recall(stamps, looks)
+    opened = _open(listing, threads, looks)
+    if opened or (index is not None and len(index.stamps) > count):
+        stamps[looks.numbers < 0] = _UNKNOWN
+        fresh = Index.of(stamps, looks)
+        if len(fresh.stamps) or not opened:
+            _write(path, fresh)
     return looks
 
 
@@ -94,19 +101,24 @@ def index_path(folder: Path) -> Path:
     return cache_folder() / "folders" / f"{name}.npz"
 
 
-def _opened(listing: Listing, rows: Sequence[int], threads: int) -> list[Look | BadImage]:
-    """Open files, and say what is in them."""
-    same: dict[Look, Look] = {}
+def _open(listing: Listing, threads: int, looks: Looks) -> int:
+    """Open the files of which there is no look, and say how many these were."""
+    missing = int(np.count_nonzero(looks.numbers < 0))
 
-    def seen(place: int) -> Look | BadImage:
-        row = rows[place]
+    def seen(row: int) -> Look | BadImage:
         try:
             return listing.reader.look(listing.files[row], listing.name(row))
         except BadImage as bad:
             return bad
 
-    looks = track(in_order(seen, len(rows), threads), "looking at images", len(rows))
-    return [each if isinstance(each, BadImage) else same.setdefault(each, each) for each in looks]
+    def those(rows: list[int]) -> Iterator[tuple[int, Look | BadImage]]:
+        return zip(rows, in_order(lambda place: seen(rows[place]), len(rows), threads), strict=True)
+
+    opened = chain.from_iterable(those(looks.missing(part).tolist()) for part in pieces(len(looks)))
+
+    for row, each in track(opened, "looking at images", missing):
+        looks[row] = each
+    return missing
 
 
 def _stamp(names: FileNames, row: int, now: int) -> int:
@@ -139,4 +151,4 @@ def _write(path: Path, index: Index) -> None:
     with contextlib.suppress(OSError, BadInput):
         own_folder(path.parent, 0o700)
         with new_file(path, 0o600) as file:
-            np.savez(file, stamps=index.stamps, kinds=index.kinds, sides=index.sides)
+            save(file, {"stamps": index.stamps, "kinds": index.kinds, "sides": index.sides})

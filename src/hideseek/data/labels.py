@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hideseek.data.store import allocate, pieces
 from hideseek.errors import BadInput
 
 _LARGEST = 1 << 30  # bytes of labels
@@ -48,9 +49,10 @@ def one_hot(ids: NDArray[Any], classes: int) -> Float[Tensor, "n classes"]:
             f"labels of {len(ids):,} images in {classes:,} classes need more than 1 GiB; number the classes 0, 1, 2, …"
             " without gaps, or hide the set in parts."
         )
-    labels = torch.zeros(len(ids), classes)
-    labels[torch.arange(len(ids)), torch.from_numpy(ids.astype(np.int64))] = 1
-    return labels
+    labels, every = allocate((len(ids), classes), np.float32), np.arange(classes)
+    for rows in pieces(len(ids)):
+        labels[rows] = ids[rows, None] == every
+    return torch.from_numpy(labels)
 
 
 def chosen(stored: NDArray[Any], column: str | None, name: str) -> NDArray[Any]:
@@ -92,7 +94,7 @@ def to_labels(stored: NDArray[Any], name: str, width: int) -> Float[Tensor, "n c
     """Give stored labels as floats of at least `width` columns if they are ids; refuse a set of one class."""
     ids = class_ids(stored, name)
     if ids is not None:
-        if len(np.unique(ids)) < 2:
+        if not len(ids) or ids.min() == ids.max():
             raise OneClass(
                 f"{name} holds one class only; give images of two classes (in Python, labelled=False does without)."
             )

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float64, Shaped
 from torch import Tensor
 
+from hideseek.data.store import allocate, pieces
 from hideseek.errors import BadInput
 from hideseek.records import Normalisation, Samples
 
@@ -88,10 +90,13 @@ def _without_rounding(variance: Float64[Tensor, "..."], mean_square: Float64[Ten
 def _raw_sums(samples: Samples) -> tuple[Float64[Tensor, "n c"], Float64[Tensor, "n c"]]:
     """Sum raw pixels and their squares, from those of the stored numbers: Σ(as + b) and Σ(as + b)²."""
     total, squares = _stored_sums(samples.images)
-    scale, shift = samples.scale.double(), samples.shift.double()
     pixels = samples.shape[1] * samples.shape[2]
-    raw_squares = scale.square() * squares + 2 * scale * shift * total + pixels * shift.square()
-    return scale * total + pixels * shift, raw_squares
+    for rows in pieces(len(samples)):
+        scale, shift = (part[rows if len(part) > 1 else slice(1)].double() for part in (samples.scale, samples.shift))
+        squared = scale.square() * squares[rows] + 2 * scale * shift * total[rows] + pixels * shift.square()
+        squares[rows] = squared
+        total[rows] = scale * total[rows] + pixels * shift
+    return total, squares
 
 
 def _stored_sums(images: Shaped[Tensor, "n c h w"]) -> tuple[Float64[Tensor, "n c"], Float64[Tensor, "n c"]]:
@@ -105,13 +110,12 @@ def _stored_sums(images: Shaped[Tensor, "n c h w"]) -> tuple[Float64[Tensor, "n 
     step = max(1, _WORKING_SET // (channels * runs * _EXACT))
     dtype = torch.float32 if images.dtype == torch.uint8 else torch.float64
     buffer = torch.zeros(min(step, count), channels, runs * _EXACT, dtype=dtype)
-    total = torch.empty(count, channels, runs, dtype=dtype)
-    squares = torch.empty_like(total)
+    total, squares = (torch.from_numpy(allocate((count, channels), np.float64)) for _ in range(2))
     for start in range(0, count, step):
         rows = slice(start, min(start + step, count))
         part = buffer[: rows.stop - rows.start]
         part[:, :, : height * width] = images[rows].flatten(2)
         run = part.view(len(part), channels, runs, _EXACT)
-        torch.sum(run, -1, out=total[rows])
-        torch.sum(run.square_(), -1, out=squares[rows])
-    return total.double().sum(-1), squares.double().sum(-1)
+        total[rows] = run.sum(-1).double().sum(-1)
+        squares[rows] = run.square_().sum(-1).double().sum(-1)
+    return total, squares

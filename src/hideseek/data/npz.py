@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hideseek.data import members
 from hideseek.data.labels import BadLabels, NoLabels, chosen, to_labels, unlabelled, width_of
@@ -135,9 +135,10 @@ def _images(stored: NDArray[Any], name: str, bits: int | None) -> torch.Tensor:
     if kind == "f":
         _check_floats(arranged, name)
         if stored.dtype != np.float32:
-            return _as_float32(arranged)
-    images = torch.from_numpy(arranged)
-    return images.contiguous() if fits_memory(arranged.shape, arranged.dtype, REARRANGED) else images
+            return _copied(arranged, np.float32)
+    if not arranged.flags.c_contiguous and fits_memory(arranged.shape, arranged.dtype, REARRANGED):
+        return _copied(arranged, arranged.dtype)
+    return torch.from_numpy(arranged)
 
 
 def _axes(shape: tuple[int, ...], name: str) -> str:
@@ -187,12 +188,12 @@ def _from_words(images: NDArray[Any], name: str, bits: int | None) -> torch.Tens
             "%s holds no number above %d and is read as 16 bits: if it is of fewer, say how many in an array bits.",
             *(name, highest),
         )
-    return _as_float32(images).div_(white)
+    return _copied(images, np.float32).div_(white)
 
 
-def _as_float32(images: NDArray[Any]) -> torch.Tensor:
-    """Convert floats of another width, chunk by chunk."""
-    converted = allocate(images.shape, np.float32)
+def _copied(images: NDArray[Any], dtype: DTypeLike) -> torch.Tensor:
+    """Copy images to where they lie one after another, as numbers of some type, chunk by chunk."""
+    copy = allocate(images.shape, dtype)
     for rows in chunks(len(images), math.prod(images.shape[1:]) * images.itemsize):
-        converted[rows] = images[rows]
-    return torch.from_numpy(converted)
+        copy[rows] = images[rows]
+    return torch.from_numpy(copy)

@@ -4,6 +4,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -13,8 +14,11 @@ from torch import Tensor
 
 from hideseek.errors import BadInput
 
-MEMORY_LIMIT = 1 << 26  # bytes; a larger array lives on disk
+S = TypeVar("S", bound=np.generic)
+
+MEMORY_LIMIT = 1 << 20  # bytes; a larger array lives on disk
 CHUNK = 1 << 25  # bytes that are worked on at a time
+PIECE = 1 << 15  # rows of a few numbers that are worked on at a time
 
 
 def fits_memory(shape: tuple[int, ...], dtype: DTypeLike, limit: int | None = None) -> bool:
@@ -22,10 +26,15 @@ def fits_memory(shape: tuple[int, ...], dtype: DTypeLike, limit: int | None = No
     return math.prod(shape) * np.dtype(dtype).itemsize <= (MEMORY_LIMIT if limit is None else limit)
 
 
-def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:
+@overload
+def allocate(shape: tuple[int, ...], dtype: type[S]) -> NDArray[S]: ...
+@overload
+def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]: ...
+def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Give an array to be filled; over the memory limit it is a map of an unlinked temporary file.
 
-    The file has no name, so that no copy of private images stays on the disk, however the process ends.
+    The file has no name and its owner's mode, so that no copy of private images, or of who is mixed with whom, stays
+    behind, however the process ends. Where memory is short, the system writes its pages out and takes them back.
     """
     if fits_memory(shape, dtype):
         return np.empty(shape, dtype)
@@ -37,7 +46,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:
             return np.memmap(file, dtype, "w+", shape=shape)
     except OSError as error:
         raise BadInput(
-            f"the images need {size / 2**30:.1f} GiB of temporary space and {tempfile.gettempdir()} refused it"
+            f"arrays need {size / 2**30:.1f} GiB of temporary space and {tempfile.gettempdir()} refused it"
             f" ({error.strerror}); set the environment variable TMPDIR to a larger disk."
         ) from error
 
@@ -51,6 +60,24 @@ def chunks(count: int, each: int) -> Iterator[slice]:
     rows = max(1, CHUNK // max(1, each))
     for start in range(0, count, rows):
         yield slice(start, min(start + rows, count))
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """Cut `count` rows of a few numbers into slices, so that what is computed on the way stays small.
+
+    >>> list(pieces(40_000))
+    [slice(0, 32768, None), slice(32768, 40000, None)]
+    """
+    for start in range(0, count, PIECE):
+        yield slice(start, min(start + PIECE, count))
+
+
+def gathered(stored: NDArray[S], places: NDArray[np.int64]) -> NDArray[S]:
+    """Give some rows of an array, in whatever order, as an array of its own."""
+    found = allocate((len(places), *stored.shape[1:]), stored.dtype).view(stored.dtype)
+    for rows in pieces(len(places)):
+        found[rows] = stored[places[rows]]
+    return found
 
 
 def rewrite(

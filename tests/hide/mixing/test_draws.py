@@ -6,7 +6,11 @@ import torch
 from scipy import stats
 
 from hideseek.chance import seeded
+from hideseek.data import store
+from hideseek.hide.mixing import draws
+from hideseek.hide.mixing import partners as partners_module
 from hideseek.hide.mixing.draws import Law, coefficients
+from hideseek.hide.mixing.partners import partners
 
 ERROR = 1e-6
 
@@ -50,3 +54,29 @@ def test_how_many_draws_keep_to_the_bound(k: int, share: float) -> None:
 
 def test_one_image_has_all_the_weight() -> None:
     assert torch.equal(coefficients(5, 1, seeded(6)), torch.ones(5, 1))
+
+
+@pytest.mark.parametrize("law", ["uniform", "half-normal", "dirichlet"])
+@pytest.mark.parametrize("bound", [1.0, 0.65])
+def test_drawing_piece_by_piece_is_drawing_at_once(law: Law, bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = coefficients(50_000, 6, seeded(8), law, bound, 3, 0.4)
+    assert 4 * draws.PIECE < 6 * 50_000
+    monkeypatch.setattr(draws, "PIECE", 1 << 30)
+    assert coefficients(50_000, 6, seeded(8), law, bound, 3, 0.4).equal(whole)
+
+
+def test_weights_and_partners_of_many_rows_lie_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = coefficients(3000, 4, seeded(9), "uniform", 0.65), partners(3000, 4, seeded(9))
+    made: list[np.ndarray] = []
+
+    def allocate(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+        made.append(store.allocate(shape, dtype))
+        return made[-1]
+
+    monkeypatch.setattr(store, "MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(draws, "allocate", allocate)
+    monkeypatch.setattr(partners_module, "allocate", allocate)
+    assert coefficients(3000, 4, seeded(9), "uniform", 0.65).equal(expected[0])
+    assert partners(3000, 4, seeded(9)).equal(expected[1])
+    assert all(isinstance(each, np.memmap) and each.filename is None for each in made)
+    assert len(made) > 2

@@ -5,9 +5,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from hideseek.chance import Randomness
+from hideseek.data.store import allocate
 from hideseek.files import write_tensors
 from hideseek.hide.files.release_checks import Revealed, shard_order
 from hideseek.hide.files.secret_files import SecretWriter
@@ -39,7 +41,8 @@ def write_shards(
     """Make and write the shards; returns the rows and the checksum of each."""
     pixels = math.prod(private.shape)
     step = max(1, SHARD // (4 * pixels) // block_rows(pixels)) * block_rows(pixels)
-    buffers = [torch.empty(step, *private.shape, device=private.images.device) for _ in range(WRITERS + 1)]
+    shape, device = (min(step, len(recipe)), *private.shape), private.images.device
+    buffers = [_buffer(shape, device) for _ in range(min(WRITERS + 1, -(-len(recipe) // step)))]
     blend = blender(private, public, moves=recipe.geometry is not None)
     written: list[Future[dict[str, Any]]] = []
     with ThreadPoolExecutor(WRITERS) as writer:
@@ -52,6 +55,11 @@ def write_shards(
             given: dict[str, torch.Tensor] = {name: getattr(part, name) for name in give_away}
             written.append(writer.submit(_write_shard, folder / shard_name(number), batch, recipe.precision, given))
         return [shard.result() for shard in written]
+
+
+def _buffer(shape: tuple[int, ...], device: torch.device) -> torch.Tensor:
+    """Give room for the rows of a shard: beside the processor's memory, pages that the system can take back."""
+    return torch.empty(shape, device=device) if device.type != "cpu" else torch.from_numpy(allocate(shape, np.float32))
 
 
 def _write_shard(path: Path, batch: Batch, precision: Precision, given: dict[str, torch.Tensor]) -> dict[str, Any]:

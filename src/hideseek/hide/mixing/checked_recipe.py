@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hideseek.chance import Randomness
+from hideseek.data.store import allocate
 from hideseek.errors import BadInput
 from hideseek.files import need_memory
 from hideseek.hide.mixing.recipe import Recipe, one_after_another
@@ -30,7 +33,8 @@ def checked_recipe(
     for _ in range(rounds):
         scheme = written[0].scheme if written else encoder  # what it estimated once, it need not estimate again
         recipe = scheme.recipe(private, public, chance)
-        written.append(recipe.rows(chance.permutation(len(recipe))))
+        order = allocate((len(recipe),), np.int64)
+        written.append(recipe.rows(chance.permutation(len(recipe), order)))
     return one_after_another(written)
 
 

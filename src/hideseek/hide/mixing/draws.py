@@ -3,6 +3,7 @@
 The arrays are small and the steps many, so NumPy does them: torch would wake its threads for each.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.data.store import allocate
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.partners import partners, public_partners
 from hideseek.records import ImagesPerRow, Samples
 
 Law = Literal["uniform", "half-normal", "dirichlet"]
 MOST = 1 << 16  # images in a row
+PIECE = 1 << 16  # weights at a time: as many as normals are drawn in, or a multiple (chance/normals.py)
 RARE = 1e-4  # a bound that a smaller share of draws keeps is as good as impossible
 
 
@@ -62,31 +65,43 @@ def coefficients(
 
     Deviation: the paper does not say how the bounds are kept; rejection gives the law of λ given that they are.
     """
-    drawn, kept, tried = [], 0, 0
+    weights, kept, tried = allocate((rows, k), np.float32), 0, 0
     while kept < rows:
-        batch = _unbounded((rows - kept) * 5 // 4 + 64, k, chance, law)
-        fits = (batch.max(0) <= largest) & (batch[:private].sum(0) >= private_share)
-        drawn.append(batch[:, fits])
-        kept, tried = kept + drawn[-1].shape[1], tried + batch.shape[1]
+        drawn = _unnormalised((rows - kept) * 5 // 4 + 64, k, chance, law)
+        for part in np.array_split(drawn, max(1, drawn.size // PIECE), 1):
+            batch = part / part.sum(0)
+            fits = batch[:, (batch.max(0) <= largest) & (batch[:private].sum(0) >= private_share)][:, : rows - kept]
+            weights[kept : kept + fits.shape[1]] = fits.T
+            kept += fits.shape[1]
+        tried += drawn.shape[1]
         if kept < RARE * tried and tried > 100 / RARE:
             raise BadInput(
                 f"hardly any weights keep to c1 = {largest} and c2 = {private_share} at k = {k}: loosen one of them."
             )
-    return torch.from_numpy(np.hstack(drawn)[:, :rows].T.astype(np.float32, order="C"))
+    return torch.from_numpy(weights)
 
 
-def _unbounded(rows: int, k: int, chance: Randomness, law: Law) -> NDArray[np.float64]:
-    """Draw normalised weights, k × rows: NumPy sums short columns much faster than short rows."""
+def _unnormalised(rows: int, k: int, chance: Randomness, law: Law) -> NDArray[np.float64]:
+    """Draw weights that do not sum to 1 yet, k × rows: NumPy sums short columns much faster than short rows."""
+    weights = allocate((k, rows), np.float64)
     if law == "uniform":
-        weights = 1 - chance.uniforms(k, rows).numpy()  # of (0, 1], so that no sum is 0
+        _fill(weights, lambda count: 1 - chance.uniforms(count))  # of (0, 1], so that no sum is 0
     elif law == "half-normal":
-        weights = np.abs(chance.normals(k, rows).numpy().astype(np.float64))
+        _fill(weights, lambda count: chance.normals(count).abs())
     elif law == "dirichlet":
-        weights = np.vstack([chance.gammas(3.0, 1, rows).numpy(), chance.gammas(1.0, k - 1, rows).numpy()])
+        _fill(weights[:1], lambda count: chance.gammas(3.0, count))
+        _fill(weights[1:], lambda count: chance.gammas(1.0, count))
     else:
         raise BadInput(f"{law!r} is no law of coefficients: choose uniform, half-normal or dirichlet.")
-    weights /= weights.sum(0)
     return weights
+
+
+def _fill(weights: NDArray[np.float64], draw: Callable[[int], Tensor]) -> None:
+    """Draw weights piece by piece; they are what one draw of all would give."""
+    flat = weights.reshape(-1)
+    for start in range(0, len(flat), PIECE):
+        part = flat[start : start + PIECE]
+        part[:] = draw(len(part)).numpy()
 
 
 def private_and_public(

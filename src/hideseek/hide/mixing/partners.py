@@ -6,6 +6,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
+from hideseek.data.store import allocate, pieces
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.trades import Images, Table, clashes, lacked, trade
 from hideseek.progress import track
@@ -31,14 +32,14 @@ def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
         raise BadInput(f"k = {k} images cannot differ when there are {count}: lower k or add images.")
     if count * k > MOST:
         raise BadInput(f"rows of k = {k:,} of {count:,} images are too much to draw: lower k, or hide them in parts.")
-    sources = np.empty((count, k), np.int64)
-    sources[:, 0] = rows = np.arange(count)
+    sources = allocate((count, k), np.int64)
+    sources[:, 0] = np.arange(count)
     held: Table = np.zeros((count, 0 if count > SPARSE * k else -(-count // 8)), np.uint8)
     offers: Images = np.empty((count, 0), np.int64)  # none: all images
     for j in track(range(1, k), "drawing partners"):
         if held.size:
             last = sources[:, j - 1]
-            held[rows, last >> 3] |= (1 << (last & 7)).astype(np.uint8)
+            held[np.arange(count), last >> 3] |= (1 << (last & 7)).astype(np.uint8)
         if held.size and RARE * (count - j) < (offers.shape[1] or count):
             offers = lacked(held, count - j)
         sources[:, j] = _differing(sources, j, held, offers, chance)
@@ -48,12 +49,14 @@ def partners(count: int, k: int, chance: Randomness) -> Int[Tensor, "count k"]:
 def _differing(sources: Images, width: int, held: Table, offers: Images, chance: Randomness) -> Images:
     """Draw a permutation that differs everywhere from the earlier ones, the first `width` columns."""
     count = len(sources)
+    drawn, owner, choice = (allocate((count,), np.int64) for _ in range(3))
     if width == 1:
-        return chance.derangement(count).numpy()
-    drawn = chance.permutation(count).numpy()
+        return chance.derangement(count, drawn).numpy()
+    chance.permutation(count, drawn)
     clashing = clashes(sources, width, held, drawn)
     clashing = clashing[chance.permutation(len(clashing)).numpy()]
-    owner, choice = drawn.argsort(), np.empty(count, np.int64)
+    for rows in pieces(count):
+        owner[drawn[rows]] = np.arange(rows.start, rows.stop)
     done, row = 0, -1
     while done < len(clashing):
         places = chance.integers(offers.shape[1] or count, PLACES).numpy()

@@ -12,6 +12,7 @@ from torch.nn.functional import pad
 
 from hideseek.chance import Randomness
 from hideseek.chance.gaussian_noise import gaussian_noise
+from hideseek.data.store import gathered
 from hideseek.errors import BadInput
 from hideseek.hide.mixing.geometry import Geometry
 from hideseek.hide.mixing.precision import Precision
@@ -93,7 +94,7 @@ class Recipe:
 
 def _chosen(tensor: Tensor, rows: slice | Tensor) -> Tensor:
     """Give some rows; NumPy gathers them, since torch would wake its threads for each of these small arrays."""
-    return tensor[rows] if isinstance(rows, slice) else torch.from_numpy(tensor.numpy()[rows.numpy()])
+    return tensor[rows] if isinstance(rows, slice) else torch.from_numpy(gathered(tensor.numpy(), rows.numpy()))
 
 
 def one_after_another(recipes: Sequence[Recipe]) -> Recipe:
