@@ -27,8 +27,22 @@ def test_a_full_disk_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store, "MEMORY_LIMIT", 100)
+    monkeypatch.setattr(store, "DISK_LIMIT", 200)
     monkeypatch.setattr(os, "posix_fallocate", full)
+    assert type(store.allocate((200,), np.uint8)) is np.ndarray  # memory has room for that
     with pytest.raises(BadInput, match=r"No space left on device\); set the environment variable TMPDIR"):
+        store.allocate((201,), np.uint8)
+
+
+def test_no_temporary_folder_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(store, "MEMORY_LIMIT", 100)
+    monkeypatch.setattr(store, "DISK_LIMIT", 100)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile.TemporaryFile", none)
+    with pytest.raises(BadInput, match="the system refused it"):
         store.allocate((101,), np.uint8)
 
 

@@ -17,6 +17,7 @@ from hideseek.errors import BadInput
 S = TypeVar("S", bound=np.generic)
 
 MEMORY_LIMIT = 1 << 20  # bytes; a larger array lives on disk
+DISK_LIMIT = 1 << 26  # bytes; a larger array lives there or nowhere
 CHUNK = 1 << 25  # bytes that are worked on at a time
 PIECE = 1 << 15  # rows of a few numbers that are worked on at a time
 
@@ -34,7 +35,8 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Give an array to be filled; over the memory limit it is a map of an unlinked temporary file.
 
     The file has no name and its owner's mode, so that no copy of private images, or of who is mixed with whom, stays
-    behind, however the process ends. Where memory is short, the system writes its pages out and takes them back.
+    behind, however the process ends. Where memory is short, the system writes its pages out and takes them back. Where
+    the disk has no room, what is not large stays in memory.
     """
     if fits_memory(shape, dtype):
         return np.empty(shape, dtype)
@@ -45,8 +47,10 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
                 os.posix_fallocate(file.fileno(), 0, size)
             return np.memmap(file, dtype, "w+", shape=shape)
     except OSError as error:
+        if fits_memory(shape, dtype, DISK_LIMIT):
+            return np.empty(shape, dtype)
         raise BadInput(
-            f"arrays need {size / 2**30:.1f} GiB of temporary space and {tempfile.gettempdir()} refused it"
+            f"arrays need {size / 2**30:.1f} GiB of temporary space and {tempfile.tempdir or 'the system'} refused it"
             f" ({error.strerror}); set the environment variable TMPDIR to a larger disk."
         ) from error
 
