@@ -6,7 +6,7 @@ from math import exp
 import pytest
 from scipy.stats import norm
 
-from hideseek.bench import QUICK, Evidence, as_markdown, ranked
+from hideseek.bench import QUICK, Evidence, as_markdown, ranked, worst_of
 from hideseek.records.result import Outcome, Result, Verdict
 from hideseek.records.spent import Spent
 
@@ -47,6 +47,27 @@ def test_the_order_is_who_breaks_it_then_accuracy(entry: Evidence) -> None:
     ]
 
 
+def test_what_is_said_of_an_attacker_is_what_he_does(entry: Evidence) -> None:
+    """The weakest who breaks it has another attack than the strongest, whose finding is not his."""
+    assert entry.result is not None
+    (scheme,) = entry.result.schemes
+    assert {each.attack for each in scheme.attacks if each.outcome is Outcome.BROKEN} == {"linear-inversion"}
+    other = next(each for each in scheme.attacks if each.attack == "average-known")
+    linear = next(each for each in scheme.attacks if each.attack == "linear-inversion")
+    broken = replace(other, outcome=Outcome.BROKEN, harm=linear.harm, figures=linear.figures[:1])
+    attacks = tuple(broken if each is other else each for each in scheme.attacks)
+    verdicts = tuple(
+        Verdict(each.threat, Outcome.BROKEN, "linear-inversion" if each.threat == "informed" else "average-known")
+        if each.threat in ("linked", "informed")
+        else each
+        for each in scheme.verdicts
+    )
+    result = replace(entry.result, schemes=(replace(scheme, attacks=attacks, verdicts=verdicts),))
+    assert worst_of(replace(entry, result=result)).startswith(
+        "broken by average-known, an attacker who also knows which"
+    )
+
+
 def test_open_questions_never_count_as_resisted(entry: Evidence) -> None:
     tried = _as(entry, "resisted", Outcome.RESISTED)
     untried = _as(entry, "open", Outcome.NOT_TRIED)
@@ -56,7 +77,7 @@ def test_open_questions_never_count_as_resisted(entry: Evidence) -> None:
 def test_tables_say_what_was_found_and_escape_names(entry: Evidence) -> None:
     text = as_markdown(QUICK["rows"], [entry, _as(entry, "x|<b>`\n", Outcome.LEAKS)], "../of rows")
     assert "**broken** by linear-inversion, an attacker who also knows the mix" in text
-    assert "([picture](../of%20rows/mixup/found.png))" in text
+    assert "([picture of the worst attack](../of%20rows/mixup/found.png))" in text
     assert "x&#124;&lt;b>'" in text
     heads = [line.count(" | ") for line in text.splitlines() if line.startswith("| ")]
     assert len(set(heads[:4])) == 1

@@ -9,9 +9,9 @@ from hideseek.bench.entry import PICTURE, Entry, Evidence
 from hideseek.bench.protocol import Protocol
 from hideseek.escapes import escaped
 from hideseek.hide.privacy.gaussian import gaussian_epsilon
-from hideseek.records.result import Outcome, Result, SchemeResult, Threat
+from hideseek.records.result import AttackResult, Outcome, Result, SchemeResult, Threat, Verdict
 from hideseek.report import sentences
-from hideseek.report.ranking import findings, standing, worst_attack
+from hideseek.report.ranking import findings, standing
 from hideseek.report.sentences.numbers import counted, parameter
 
 DELTA = 1e-5  # at which ε is given, where any can be
@@ -66,7 +66,15 @@ def as_markdown(protocol: Protocol, found: Sequence[Evidence], place: str = ".")
     """Write a leaderboard; `place` is where the entries lie, seen from where it is written."""
     lines = ranked(found)
     plain = next((line.entry for line in lines if line.entry.name in ("none", "undefended")), None)
-    head = ("#", "way of sharing", "accuracy, %", "worst found, and who finds it", "shared", "time", "proved")
+    head = (
+        "#",
+        "way of sharing",
+        "accuracy, %",
+        "the worst, by the weakest who does it",
+        "shared",
+        "time",
+        "proved",
+    )
     rows = [_row(number, line, plain, place) for number, line in enumerate(lines, 1)]
     parts = [f"# Leaderboard of {protocol.track}", _about(protocol), _table(head, rows)]
     return "\n\n".join([*parts, "## By attacker", _attackers(lines)]) + "\n"
@@ -103,23 +111,30 @@ def _row(number: int, line: Line, plain: Entry | None, place: str) -> list[str]:
 
 
 def worst_of(evidence: Evidence) -> str:
-    """Say the worst that was found, by which attack, and by whom."""
+    """Say the worst that is done to a scheme, by the weakest attacker who does it, and by which attack."""
     line, result = _line(evidence), evidence.result
     if result is None:
         return "broken since everybody sees the images"
-    worst = worst_attack(result.schemes[0])
-    if worst is None or line.outcome not in FOUND:
+    if line.by is None:
         return line.outcome.value if line.outcome is Outcome.RESISTED else "open: not all that applies came to its end"
-    finding = sentences.worst_finding(worst.figures, result.private.images)
-    who = f", an attacker who {line.by.title}" if line.by else ""
-    return f"{worst.outcome.value} by {worst.attack}{who}{f': {finding}' if finding else ''}"
+    (scheme,) = result.schemes
+    verdict = next(each for each in scheme.verdicts if each.threat == line.by.name)
+    found = findings(_attack(scheme, verdict), line.by)
+    finding = sentences.worst_finding(found, result.private.images)
+    return f"{line.outcome.value} by {verdict.by}, an attacker who {line.by.title}{f': {finding}' if finding else ''}"
+
+
+def _attack(scheme: SchemeResult, verdict: Verdict) -> AttackResult:
+    """Give the attack that a verdict rests on."""
+    return next(each for each in scheme.attacks if each.attack == verdict.by)
 
 
 def _worst(line: Line, place: str) -> str:
     outcome, _, how = worst_of(line.evidence).partition(" ")
     said = f"**{outcome}** {_cell(how)}".rstrip()
     if (line.evidence.folder / PICTURE).is_file():
-        said += f" ([picture]({quote(f'{place}/{line.evidence.folder.name}/{PICTURE}')}))"
+        shown = "picture of the worst attack" if line.outcome in FOUND else "picture"
+        said += f" ([{shown}]({quote(f'{place}/{line.evidence.folder.name}/{PICTURE}')}))"
     return said
 
 
@@ -157,8 +172,7 @@ def _verdict(result: Result, threat: Threat) -> str:
         return "–"
     if verdict.outcome not in FOUND:
         return verdict.outcome.value
-    attack = next(each for each in scheme.attacks if each.attack == verdict.by)
-    worst = next(iter(findings(attack, threat)), None)
+    worst = next(iter(findings(_attack(scheme, verdict), threat)), None)
     value = "" if worst is None else f" ({worst.metric} {sentences.number(worst.found.mean, worst.unit)})"
     return f"{verdict.outcome.value}: {_cell(verdict.by)}{value}"
 
