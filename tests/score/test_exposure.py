@@ -45,6 +45,13 @@ def test_a_reconstruction_exposes_its_image_by_its_place_in_the_gallery() -> Non
     assert (best.image, best.share, best.correlation) == (4, 1.0, 1.0)
 
 
+def test_candidates_that_were_picked_have_no_correlation() -> None:
+    secret = secret_of()
+    claim = Reconstruction(secret.private.pixels(torch.tensor([4])), torch.tensor([4]), "images", picked=True)
+    (best,) = most_exposed(Evidence((claim,)), secret)
+    assert (best.image, best.share, best.correlation) == (4, 1.0, None)
+
+
 def test_of_images_of_one_share_the_one_that_is_more_alike_comes_first() -> None:
     secret = secret_of()
     noise = torch.from_numpy(np.random.default_rng(0).normal(size=secret.private.pixels().shape)).float()

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hideseek.records import Claim, Evidence
+from hideseek.records import Claim, Evidence, Reconstruction
 from hideseek.records.result import Exposed
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
@@ -49,10 +49,10 @@ def most_exposed(evidence: Evidence, secret: Secret, count: int = MOST) -> tuple
 
 
 def _correlations(claim: Claim, secret: Secret) -> Float[Tensor, " private"]:
-    """Give the correlation of the best guess about each image; −∞ where there is none."""
+    """Give the correlation of the best guess about each image; −∞ where there is none, or only one that was picked."""
     found = torch.full((len(secret.private),), -math.inf, dtype=torch.float64)
     metric = CLAIMS[claim.name].metrics.get("correlation")
-    if metric is None:
+    if metric is None or (isinstance(claim, Reconstruction) and claim.picked):
         return found
     images, scores = metric.groups(claim, secret).long(), metric.score(claim, secret).double().nan_to_num(-math.inf)
     return found.scatter_reduce(0, images[images >= 0], scores[images >= 0], "amax")
