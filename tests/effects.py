@@ -6,6 +6,7 @@ from hideseek.chance import seeded
 from hideseek.records import Attack, Release
 from hideseek.records.secret import Secret
 from hideseek.score.claims import CLAIMS
+from hideseek.score.exposure import most_exposed
 from hideseek.score.judge import judge
 from hideseek.seek import run
 
@@ -20,8 +21,12 @@ def revealed(attack: Attack[Any], release: Release, secret: Secret) -> Release:
 
 
 def p_values(attack: Attack[Any], release: Release, secret: Secret) -> dict[tuple[int, str], float]:
-    """How likely each decisive figure of each claim would be if the attack were no better than the best baseline."""
+    """How likely each decisive figure of each claim would be if the attack were no better than the best baseline.
+
+    What else an audit asks of claims must have an answer, too.
+    """
     evidence = run(attack, revealed(attack, release, secret), seeded(2))
+    most_exposed(evidence, secret)
     decisive = [metric for claim in evidence.claims for metric in CLAIMS[claim.name].decisive]
     scores = judge(evidence, secret, seeded(3), decisive).scores
     return {
