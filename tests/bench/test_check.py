@@ -85,6 +85,13 @@ def test_what_is_broken_needs_a_picture(entry: Evidence, tmp_path: Path) -> None
     assert flaws(elsewhere) == []
 
 
+def test_candidates_that_were_picked_need_no_picture(entry: Evidence, tmp_path: Path) -> None:
+    def picked(attack: AttackResult) -> AttackResult:
+        return replace(attack, figures=tuple(each for each in attack.figures if each.metric == "re-identified"))
+
+    assert flaws(_attack("linear-inversion", picked)(replace(entry, folder=tmp_path))) == []
+
+
 def test_settings_are_compared_as_files_have_them(entry: Evidence) -> None:
     """JSON has lists where attacks have tuples, as `gradient-matching` does."""
     matching = KNOWN["gradient-matching"]

@@ -17,6 +17,7 @@ from hideseek.seek import settings
 
 RAN = (Outcome.BROKEN, Outcome.LEAKS, Outcome.RESISTED)
 PICTURED = (Outcome.BROKEN,)
+IMAGE_FIGURE = "recovered"  # that every guess of an image has
 LARGEST = 4096  # pixels of a picture's side
 
 
@@ -91,7 +92,7 @@ def _as_written(described: Mapping[str, Any]) -> Any:
 def _picture_flaws(path: Path, scheme: SchemeResult) -> Iterator[str]:
     """Ask for a picture of what was broken, which can be opened."""
     worst = worst_attack(scheme)
-    if worst is None or worst.outcome not in PICTURED:
+    if worst is None or worst.outcome not in PICTURED or not _gives_images(worst):
         return
     try:
         with Image.open(path, formats=("PNG",)) as picture:
@@ -101,3 +102,8 @@ def _picture_flaws(path: Path, scheme: SchemeResult) -> Iterator[str]:
             picture.load()
     except (OSError, UnidentifiedImageError, ValueError):
         yield f"it is broken, and has no {path.name} that can be opened"
+
+
+def _gives_images(attack: AttackResult) -> bool:
+    """Tell whether guesses are images of the attack's own; candidates that it picks are not judged as such."""
+    return any(figure.metric == IMAGE_FIGURE for figure in attack.figures)

@@ -20,7 +20,8 @@ class BenchCheck:
     """Say of every entry in a folder whether its evidence is whole; the exit code is 1 where one lacks some.
 
     Every attack must have been run with its own settings, have succeeded on its weak case and found nothing in noise,
-    or say why it does not apply; every seed must have its accuracy; what was broken must have its picture.
+    or say why it does not apply; every seed must have its accuracy; what was broken must have its picture, unless it
+    was by picking candidates.
 
     Try:  hideseek bench check leaderboard/rows
     """
