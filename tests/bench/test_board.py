@@ -76,8 +76,10 @@ def test_open_questions_never_count_as_resisted(entry: Evidence) -> None:
 
 def test_tables_say_what_was_found_and_escape_names(entry: Evidence) -> None:
     text = as_markdown(QUICK["rows"], [entry, _as(entry, "x|<b>`\n", Outcome.LEAKS)], "../of rows")
-    assert "**broken** by linear-inversion, an attacker who also knows the mix" in text
-    assert "([picture of the worst attack](../of%20rows/mixup/found.png))" in text
+    assert "**broken** for *informed*: linear-inversion (recovered 100.0 %)" in text
+    assert "- **informed** also knows the mix." in text
+    assert "- recovered: the share of guesses that are the private image" in text
+    assert "([picture](../of%20rows/mixup/found.png))" in text
     assert "x&#124;&lt;b>'" in text
     heads = [line.count(" | ") for line in text.splitlines() if line.startswith("| ")]
     assert len(set(heads[:4])) == 1

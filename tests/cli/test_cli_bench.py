@@ -55,7 +55,7 @@ def test_a_board_is_written(
     text = out.read_text("utf-8")
     assert text.startswith("# ")
     assert "`mixup`" in text
-    (linked,) = re.findall(r"\[picture of the worst attack\]\((.+?)\)", text)
+    (linked,) = re.findall(r"\[picture\]\((.+?)\)", text)
     assert (tmp_path / linked).resolve() == (folder / "mixup" / "found.png").resolve()
     (folder / "mixup" / "found.png").rename(tmp_path / "found.png")
     try:

@@ -13,6 +13,7 @@ from hideseek.records.result import AttackResult, Outcome, Result, SchemeResult,
 from hideseek.report import sentences
 from hideseek.report.ranking import findings, standing
 from hideseek.report.sentences.numbers import counted, parameter
+from hideseek.score.metrics import METRICS
 
 DELTA = 1e-5  # at which ε is given, where any can be
 FOUND = (Outcome.BROKEN, Outcome.LEAKS)
@@ -66,18 +67,10 @@ def as_markdown(protocol: Protocol, found: Sequence[Evidence], place: str = ".")
     """Write a leaderboard; `place` is where the entries lie, seen from where it is written."""
     lines = ranked(found)
     plain = next((line.entry for line in lines if line.entry.name in ("none", "undefended")), None)
-    head = (
-        "#",
-        "way of sharing",
-        "accuracy, %",
-        "the worst, by the weakest who does it",
-        "shared",
-        "time",
-        "proved",
-    )
+    head = ("#", "way of sharing", "accuracy, %", "the weakest who does the worst", "shared", "time", "proved")
     rows = [_row(number, line, plain, place) for number, line in enumerate(lines, 1)]
     parts = [f"# Leaderboard of {protocol.track}", _about(protocol), _table(head, rows)]
-    return "\n\n".join([*parts, "## By attacker", _attackers(lines)]) + "\n"
+    return "\n\n".join([*parts, "## By attacker", _attackers(lines), "## Figures", _figures(lines)]) + "\n"
 
 
 def _about(protocol: Protocol) -> str:
@@ -130,11 +123,15 @@ def _attack(scheme: SchemeResult, verdict: Verdict) -> AttackResult:
 
 
 def _worst(line: Line, place: str) -> str:
-    outcome, _, how = worst_of(line.evidence).partition(" ")
-    said = f"**{outcome}** {_cell(how)}".rstrip()
+    """Name the weakest attacker who does the worst, with his attack and its figure, and link the picture."""
+    result = line.evidence.result
+    if result is None or line.by is None:
+        outcome, _, how = worst_of(line.evidence).partition(" ")
+        said = f"**{outcome}** {how}".rstrip()
+    else:
+        said = f"**{line.outcome.value}** for *{line.by.name}*: {_by_attack(result, line.by)}"
     if (line.evidence.folder / PICTURE).is_file():
-        shown = "picture of the worst attack" if line.outcome in FOUND else "picture"
-        said += f" ([{shown}]({quote(f'{place}/{line.evidence.folder.name}/{PICTURE}')}))"
+        said += f" ([picture]({quote(f'{place}/{line.evidence.folder.name}/{PICTURE}')}))"
     return said
 
 
@@ -172,9 +169,32 @@ def _verdict(result: Result, threat: Threat) -> str:
         return "–"
     if verdict.outcome not in FOUND:
         return verdict.outcome.value
-    worst = next(iter(findings(_attack(scheme, verdict), threat)), None)
+    return f"{verdict.outcome.value}: {_by_attack(result, threat)}"
+
+
+def _by_attack(result: Result, threat: Threat) -> str:
+    """Name the attack of an attacker, with the worst figure that he can make."""
+    (scheme,) = result.schemes
+    attack = _attack(scheme, next(each for each in scheme.verdicts if each.threat == threat.name))
+    worst = next(iter(findings(attack, threat)), None)
     value = "" if worst is None else f" ({worst.metric} {sentences.number(worst.found.mean, worst.unit)})"
-    return f"{verdict.outcome.value}: {_cell(verdict.by)}{value}"
+    return f"{_cell(attack.attack)}{value}"
+
+
+def _figures(lines: Sequence[Line]) -> str:
+    """Say what the figures of a leaderboard mean."""
+    results = [line.evidence.result for line in lines if line.evidence.result is not None]
+    shown = {
+        worst.metric
+        for result in results
+        for scheme in result.schemes
+        for verdict in scheme.verdicts
+        if verdict.outcome in FOUND
+        for threat in result.threats
+        if threat.name == verdict.threat
+        for worst in findings(_attack(scheme, verdict), threat)[:1]
+    }
+    return "\n".join(f"- {name}: {_cell(METRICS[name].meaning)}." for name in sorted(shown & METRICS.keys()))
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
