@@ -4,8 +4,9 @@ import math
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self
 
 import psutil
@@ -25,7 +26,7 @@ class NotFinite(BadInput):
 def run(attack: Attack[R], release: R, chance: Randomness) -> Evidence:
     """Let an attack loose on a release, and say how many seconds and how much memory it took."""
     check(attack, release)
-    with _Memory() as memory:
+    with _Memory().watching() as memory:
         started = time.monotonic()
         evidence = attack.seek(release, chance)
         seconds = time.monotonic() - started
@@ -62,27 +63,32 @@ def check(attack: Attack[R], release: R) -> None:
 
 
 class _Memory:
-    """Watches how much memory the process has, on a thread of its own; torch's memory is the process's too."""
+    """Watches how much memory the process has, on a thread of its own; torch's memory is the process's too.
+
+    All looks are that thread's: an alarm that ends the attack rings in the main one, where it would leave files of the
+    system open.
+    """
 
     def __init__(self) -> None:
-        self._process = psutil.Process(os.getpid())
-        self._before = self._process.memory_info().rss
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
         self.most = 0
+        self._begun, self._done = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Self:
+    @contextmanager
+    def watching(self) -> Iterator[Self]:
+        """Watch while something runs."""
         self._thread.start()
-        return self
+        try:
+            self._begun.wait()
+            yield self
+        finally:
+            self._done.set()
+            self._thread.join()
 
     def _watch(self) -> None:
-        while True:
-            self.most = max(self.most, self._process.memory_info().rss - self._before)
-            if self._done.wait(EVERY):
-                return
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._done.set()
-        self._thread.join()
+        process = psutil.Process(os.getpid())
+        before = process.memory_info().rss
+        self._begun.set()
+        while not self._done.wait(EVERY):
+            self.most = max(self.most, process.memory_info().rss - before)
+        self.most = max(self.most, process.memory_info().rss - before)
