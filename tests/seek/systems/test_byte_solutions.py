@@ -55,3 +55,12 @@ def test_so_many_solutions_are_there_by_chance() -> None:
     targets = GENERATOR.uniform(0, 255 * weights.sum(), 300)
     found = byte_solutions(targets[None], weights, np.full(300, 1e-5), room=100)
     assert found.counts.mean() == pytest.approx(expected_solutions(weights, 1e-5), rel=0.25)
+
+
+def test_any_tolerance_and_targets_that_are_no_numbers() -> None:
+    """An index that is too large for an int would be read from anywhere."""
+    found = byte_solutions(
+        np.array([[1.0, np.nan, np.inf]]), np.array([0.05, 0.95]), np.array([1e34, 1.0, 1.0]), room=9
+    )
+    assert found.counts.tolist() == [9, 0, 0]
+    assert found.lost == 256**2 - 9

@@ -134,10 +134,10 @@ def _solve(  # pragma: no cover (compiled)
                     chosen[j] = left % LEVELS
                     left //= LEVELS
                     rest -= weights[2 + j] * chosen[j]
-                if rest < -tolerance or rest > most + tolerance:
+                if not -tolerance <= rest <= most + tolerance:  # which NaN is not either
                     continue
-                first = max(0, int((rest - tolerance) / width))
-                last = min(BUCKETS - 1, int((rest + tolerance) / width))
+                first = int(max(0.0, (rest - tolerance) / width))
+                last = int(min(BUCKETS - 1.0, (rest + tolerance) / width))  # huge numbers have no int
                 for place in range(starts[first], starts[last + 1]):
                     error = rest - sums[place]
                     if abs(error) > tolerance:
