@@ -167,6 +167,39 @@ def test_compressed_files_give_the_same_numbers(name: str) -> None:
     assert np.array_equal(plain, packed)
 
 
+def test_frames_of_twelve_bits_under_jpeg_extended_are_read(tmp_path: Path) -> None:
+    """GDCM packs them here; its own tests, and libjpeg-turbo's numbers, are what says that it is right."""
+    gdcm = pytest.importorskip("gdcm")
+    across, down = np.arange(40), np.arange(32)[:, None]
+    stored = ((np.sin(across / 9 + np.arange(3)[:, None, None]) + np.cos(down / 7) + 2) * 1023).astype(np.uint16)
+    plain = header(stored[0], "one", BitsStored=12, HighBit=11, NumberOfFrames=3)
+    plain.PixelData = stored.tobytes()
+    source = write(tmp_path / "plain.dcm", plain)
+    reader = gdcm.ImageReader()
+    reader.SetFileName(str(source))
+    assert reader.Read()
+    packing = gdcm.ImageChangeTransferSyntax()
+    packing.SetTransferSyntax(gdcm.TransferSyntax(gdcm.TransferSyntax.JPEGExtendedProcess2_4))
+    packing.SetInput(reader.GetImage())
+    assert packing.Change()
+    writer = gdcm.ImageWriter()
+    packed = tmp_path / "packed.dcm"
+    writer.SetFileName(str(packed))
+    writer.SetFile(reader.GetFile())
+    writer.SetImage(packing.GetOutput())
+    assert writer.Write()
+    assert pydicom.dcmread(packed).file_meta.TransferSyntaxUID == pydicom.uid.JPEGExtended12Bit
+    found = list(frames(packed, "packed", 1, None))
+    assert len(found) == 3
+    for expected, frame in zip(frames(source, "plain", 1, None), found, strict=True):
+        assert np.allclose(expected, frame, atol=4 / 4095, rtol=0)
+    for rows, columns in ((16, 16), (33, 40), (2000, 2000)):  # the header says another size than the frame
+        other = pydicom.dcmread(packed)
+        other.Rows, other.Columns = rows, columns
+        with pytest.raises(BadInput, match="compressed pixels that cannot be decoded"):
+            list(frames(write(tmp_path / "other.dcm", other), "other", 1, None))
+
+
 def test_a_folder_of_files_with_any_name_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(4):
         write(tmp_path / "ab"[number % 2] / "study" / f"IM{number:04}", header(scan(number), f"p{number // 2}"))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hideseek.data import jpeg_extended
 from hideseek.data.decode import SMALLEST, BadImage
 from hideseek.data.deep_image import fitted, with_channels
 from hideseek.data.dicom_values import grey_values, is_plain
@@ -195,6 +196,7 @@ def _pydicom() -> Any:
         import pydicom.errors
     except ImportError:
         raise BadInput("DICOM files need pydicom; install hideseek[dicom].") from None
+    jpeg_extended.register()
     return pydicom
 
 
