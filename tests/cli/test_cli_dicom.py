@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from safetensors.torch import load_file
 
 from dicom_files import header, hospital, scan, write
@@ -94,6 +95,33 @@ def test_nothing_of_a_header_is_in_what_is_hidden_learnt_or_counted(
     assert sorted(np.bincount(kept["private_patients"].numpy()).tolist()) == [2] * 12  # the owner's own file, numbered
     assert not any("patient" in name for shard in hidden.glob("*.safetensors") for name in load_file(shard))
     assert "patient" not in (hidden / "release.json").read_text()
+
+
+def test_a_model_is_asked_about_dicom_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(12):
+        write(tmp_path / "scans" / "ab"[number % 2] / f"{number}.dcm", header(scan(number), f"person {number}"))
+    scans, model, flat = tmp_path / "scans", tmp_path / "model", tmp_path / "flat"
+    assert main(["learn", "--data", f"dicom:{scans}", "--epochs", "1", "--model", "lenet", "--out", str(model)]) == 0
+    write(flat / "two.dcm", header(np.stack([scan(0), scan(1)]), "person 0"))
+    one, other = scans / "a" / "0.dcm", scans / "b" / "1.dcm"
+    capsys.readouterr()
+    assert main(["predict", str(model), str(one), str(other), str(flat / "two.dcm")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition("  ")[0].split("  ")[0].strip() for line in lines] == [
+        str(one),
+        str(other),
+        *(f"{flat / 'two.dcm'}, frame {frame}" for frame in (1, 2)),
+    ]
+    assert lines[0].split()[-3:] == lines[2].split()[-3:]  # the same pixels, the same answer
+    assert main(["predict", str(model), f"dicom:{flat}"]) == 0
+    table = capsys.readouterr().out
+    assert table.splitlines()[0] == "image,class,confidence"
+    assert len(table.splitlines()) == 3
+    assert main(["predict", str(model), f"dicom:{scans}"]) == 0
+    assert "of 12 images are classified correctly" in capsys.readouterr().out
+    Image.new("L", (16, 16)).save(tmp_path / "x.png")
+    assert main(["predict", str(model), str(one), str(tmp_path / "x.png")]) == 1
+    assert "one kind at a time" in capsys.readouterr().err
 
 
 def test_nothing_of_a_header_is_in_an_audit(

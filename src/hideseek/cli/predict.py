@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import tyro
@@ -18,8 +18,13 @@ from hideseek.cli.arguments import parse
 from hideseek.cli.images import prepared, public_images
 from hideseek.cli.terminal import say, shown
 from hideseek.data import load
-from hideseek.data.folder import image_files, load_files
+from hideseek.data.address import READERS
+from hideseek.data.address import parse as parse_address
+from hideseek.data.decode import PICTURES
+from hideseek.data.dicom import DICOM, is_dicom
+from hideseek.data.folder import load_named
 from hideseek.data.labels import NoLabels
+from hideseek.data.reader import Reader
 from hideseek.errors import BadInput
 from hideseek.files import new_file
 from hideseek.hide.files.schemes import BadParameter, from_json
@@ -49,8 +54,9 @@ class HidingOptions:
 class Predict:
     """Ask a trained model which class images are of, and how sure it is.
 
-    Image files give a line each, a folder gives a CSV, and an address of labelled images (such as mnist?split=test)
-    gives the accuracy. With --hidden, the model sees only encodings of an image, and its answers are averaged.
+    Image files, of DICOM too, give a line each, a folder gives a CSV, and so does an address of images without classes,
+    such as dicom:scans; one of labelled images, such as mnist?split=test, gives the accuracy. With --hidden, the model
+    sees only encodings of an image, and its answers are averaged.
     """
 
     model: Annotated[Path, tyro.conf.Positional, arg(metavar="MODEL", help_behavior_hint="")]
@@ -73,13 +79,15 @@ def run(arguments: Sequence[str]) -> None:
     encoder = _scheme(hiding, described)
     pool = public = None
     if encoder is not None and hiding.pool is not None:
-        pool = _fitted(hiding.pool, trained)
+        pool = _fitted(hiding.pool, trained, labelled=False)
     if encoder is not None and hiding.public is not None:
         public = public_images(hiding.public, images, size=_raw_size(trained), features=trained.features)
     chance = secure() if hiding.seed is None else seeded(hiding.seed)
     answers = predict(trained, images, encoder=encoder, pool=pool, public=public, times=hiding.times, chance=chance)
-    _answer(asked, trained, answers, names)
-    if images.labels.shape[1]:
+    labelled = images.labels.shape[1] > 0
+    if asked.out is not None or not labelled:
+        _answer(asked, trained, answers, names)
+    if labelled:
         right = accuracy(answers, images.labels)
         say(sentences.classified(right, len(images), largest_class(images.labels)))
 
@@ -104,32 +112,51 @@ def _images(asked: Predict, trained: Trained) -> tuple[Samples, list[str]]:
     """Load what is asked about, and what each of it is called."""
     if not asked.images:
         raise BadInput("name at least one image, a folder or an address.")
-    places = _places(asked)
-    if len(places) == 1 and places[0].is_dir():
-        files = image_files(places[0])
-    elif all(place.is_file() for place in places):
-        files = places
-    elif len(places) == 1:
-        samples = _fitted(asked.images[0], trained)
-        return samples, [str(row) for row in range(len(samples))]
-    else:
+    places, reader = _places(asked), PICTURES
+    if all(place.is_file() for place in places):
+        reader = _reader(places)
+    elif len(places) > 1:
         missing = next(name for name, place in zip(asked.images, places, strict=True) if not place.is_file())
         raise BadInput(f"there is no image file {missing}: check the name (one folder or one address at a time).")
+    elif not places[0].is_dir():
+        return _at_address(asked.images[0], trained)
+    return _named(places, trained, reader)
+
+
+def _reader(files: Sequence[Path]) -> Reader:
+    """Give what reads all of some files."""
+    dicom = [is_dicom(file) for file in files]
+    if any(dicom) and not all(dicom):
+        raise BadInput("some of these files are DICOM and some are not: ask about one kind at a time.")
+    return DICOM if all(dicom) else PICTURES
+
+
+def _at_address(address: str, trained: Trained) -> tuple[Samples, list[str]]:
+    """Load images from an address; where they have no classes, files are named, as there is no accuracy to tell."""
+    try:
+        samples = _fitted(address, trained)
+    except NoLabels:
+        place = parse_address(address)
+        if place.kind in READERS:
+            return _named([Path(place.target).expanduser()], trained, READERS[place.kind])
+        samples = _fitted(address, trained, labelled=False)
+    return samples, [str(row) for row in range(len(samples))]
+
+
+def _named(places: Sequence[Path], trained: Trained, reader: Reader) -> tuple[Samples, list[str]]:
+    """Load image files, or those of a folder, in the form that the model takes."""
     if trained.features is None and trained.shape[1:] == (1, 1):
         raise BadInput("this model takes features, and does not know of what: train it with --features.")
-    size = _raw_size(trained)
     channels = None if trained.features else trained.shape[0]
-    return prepared(load_files(files, size, channels), trained.normalisation, trained.features), list(map(str, files))
+    samples, names = load_named(places, _raw_size(trained), channels, reader)
+    return prepared(samples, trained.normalisation, trained.features), names
 
 
-def _fitted(address: str, trained: Trained) -> Samples:
+def _fitted(address: str, trained: Trained, labelled: bool = True) -> Samples:
     """Load images from an address in the form that the model takes."""
     raw = trained.features is not None or trained.shape[1:] == (1, 1)
-    how: dict[str, Any] = {"size": _raw_size(trained), "channels": None if raw else trained.shape[0]}
-    try:
-        loaded = load(address, **how)
-    except NoLabels:  # whose accuracy is not asked for
-        loaded = load(address, **how, labelled=False)
+    channels = None if raw else trained.shape[0]
+    loaded = load(address, size=_raw_size(trained), channels=channels, labelled=labelled)
     return prepared(loaded, trained.normalisation, trained.features)
 
 
@@ -157,10 +184,7 @@ def _answer(asked: Predict, trained: Trained, answers: Float[Tensor, "n classes"
         (name, trained.classes[which], f"{sure:.4f}")
         for name, which, sure in zip(names, number.tolist(), confidence.tolist(), strict=True)
     ]
-    places = _places(asked)
-    if asked.out is None and not any(place.exists() for place in places):
-        return  # an address: its accuracy is the answer
-    if asked.out is None and not places[0].is_dir():
+    if asked.out is None and _places(asked)[0].is_file():
         width = max(len(shown(name)) for name in names)
         for name, which, sure in rows:
             say(f"{shown(name):{width}}  {which}  {100 * float(sure):.1f} %")

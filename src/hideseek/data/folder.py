@@ -55,15 +55,21 @@ def load_folder(
     return Samples(images, labels, scale=_scale(images), classes=listing.classes, patients=patients)
 
 
-def load_files(files: Sequence[Path], size: tuple[int, int] | None, channels: int | None) -> Samples:
-    """Read image files, in their order, without labels."""
-    images, _ = _decode_all(Listing(Path(), tuple(files)), size, channels)
-    return Samples(images, unlabelled(len(images)), scale=_scale(images))
-
-
-def image_files(folder: Path) -> list[Path]:
-    """List the image files of a folder and its subfolders, in a fixed order."""
-    return list(list_folder(folder, labelled=False).files)
+def load_named(
+    places: Sequence[Path], size: tuple[int, int] | None, channels: int | None, reader: Reader = PICTURES
+) -> tuple[Samples, list[str]]:
+    """Read image files in their order, or those of one folder, without labels; name every image by its file."""
+    one = places[0]
+    found = Listing(Path(), tuple(places), reader=reader)
+    if len(places) == 1 and one.is_dir():
+        found = list_folder(one, labelled=False, reader=reader)
+    images, seen = _decode_all(found, size, channels)
+    names = [
+        f"{file}, frame {frame}" if frames > 1 else str(file)
+        for file, frames in zip(found.files, seen.frames.tolist(), strict=True)
+        for frame in range(1, frames + 1)
+    ]
+    return Samples(images, unlabelled(len(images)), scale=_scale(images)), names
 
 
 def listed(path: Path, labelled: bool, reader: Reader, column: str | None, log: bool = True) -> Listing:
