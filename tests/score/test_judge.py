@@ -87,6 +87,22 @@ def test_rows_of_one_image_rise_and_fall_together(often: MixingSecret) -> None:
     assert interval(-random, seeded(0)).low > 0
 
 
+def test_images_of_one_patient_rise_and_fall_together(secret: MixingSecret) -> None:
+    """Six right of eight are fewer than eighteen of twenty-four: by patients, the guess is less sure."""
+    patient = torch.arange(24) // 3
+    sick = replace(secret, private=replace(secret.private, patients=patient + 70))
+    image = secret.sources[:, 0]
+    shown = torch.where(patient[image] < 6, image, (image + 3) % 24)
+    claim = Reconstruction(secret.private.pixels(shown), torch.arange(len(image)))
+    alone, together = (judged(claim, each, "l2").scores[0] for each in (secret, sick))
+    assert (alone.interval.count, together.interval.count) == (24, 8)
+    width = [score.interval.high - score.interval.low for score in (alone, together)]
+    assert width[1] > 1.3 * width[0]
+    assert together.significance is not None
+    assert alone.significance is not None
+    assert alone.significance.p_value < 0.05 < together.significance.p_value
+
+
 def test_results_do_not_depend_on_the_other_metrics(secret: MixingSecret) -> None:
     claim = noisy(secret)
     together = {score.metric: score for score in judged(claim, secret).scores}

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
@@ -35,9 +37,10 @@ def judge(
 ) -> Judgement:
     """Score every claim by these metrics, or by all that fit it, with baselines and intervals.
 
-    Intervals are bootstrapped over private images: items about the same one are drawn together. Unless asked for by
-    name, a metric that would take very long, or fetch hundreds of megabytes first, is left out; those that are
-    `left_out` there is no time for. Baselines and intervals of a metric do not depend on which others are asked for.
+    Intervals are bootstrapped over private images, or over patients where they are known: items about the same one are
+    drawn, and tested, together. Unless asked for by name, a metric that would take very long, or fetch hundreds of
+    megabytes first, is left out; those that are `left_out` there is no time for. Baselines and intervals of a metric do
+    not depend on which others are asked for.
     """
     known = by_name(CLAIMS.values())
     for name in metrics or ():
@@ -91,11 +94,18 @@ def _judge(
     below = _below(rules, prepared, secret, for_baselines, {name: metrics[name] for name in values})
     for name, each in values.items():
         metric = metrics[name]
-        groups = metric.groups(prepared, secret)
+        groups = _units(metric.groups(prepared, secret), secret)
         note = None if metric.note is None else metric.note(prepared, secret)
         for_test, for_intervals = streams[name].spawn(2)
         tested = None if metric.test is None else metric.test(prepared, secret, for_test)
         yield compared((name, claim.name, number), metric, each, below[name], groups, note, tested, for_intervals)
+
+
+def _units(images: Int[Tensor, " n"], secret: Secret) -> Int[Tensor, " n"]:
+    """Give what rises and falls together: private images, or the patients whose they are."""
+    if secret.private.patients is None:
+        return images
+    return torch.where(images >= 0, secret.private.records[images.clamp(min=0).long()], images.long())
 
 
 def _unnamed(rules: ClaimRules, claim: Claim, secret: Secret, left_out: Sequence[str]) -> dict[str, Skipped]:
