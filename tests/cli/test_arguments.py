@@ -52,4 +52,4 @@ def test_values_reach_the_options_unchanged(tmp_path: Path, capsys: pytest.Captu
 
 def test_what_leaves_an_option_out_is_no_choice(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "mixup", "--data", "a", "--out", "b", "--fail-on", "x"]) == 1
-    assert "--fail-on must be leaks or broken, not 'x'" in capsys.readouterr().err
+    assert "--fail-on must be broken or leaks, not 'x'" in capsys.readouterr().err

@@ -76,7 +76,9 @@ def told(box: str) -> str:
         return f"{words.split(chr(39))[1]} needs a value"
     if choice := CHOICE.fullmatch(words):
         value, option, allowed = choice.groups()
-        names = [name for name in re.findall(QUOTED, allowed) if name != "None"]  # which is to leave it out
+        names = re.findall(QUOTED, allowed)
+        if "None" in names:  # which is to leave it out; the others come in any order then
+            names = sorted(name for name in names if name != "None")
         return f"{option} must be {_listed(names, 'or')}, not '{value}'"
     if words.startswith("Error parsing"):
         return _value(words.removeprefix("Error parsing").strip())
