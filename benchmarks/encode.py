@@ -126,7 +126,7 @@ def measure_rows(count: int, rounds: int) -> dict[str, Any]:
                 encoder.hide(samples, None, secure(), out=out)
 
             seconds = side_by_side(rounds, copy=partial(out.copy_, copied), rows=rows, whole=whole)
-            calls = turns(rounds, {"rows": rows, "call": call, "call into a buffer": into})
+            calls = turns(3 * rounds, {"rows": rows, "call": call, "call into a buffer": into})
             slow = side_by_side(1, plain=partial(plain, samples, recipe.sources, recipe.weights, out))["plain"][0]
             must_move = (k * samples.images.element_size() + 4) / 8  # in units of one copy: 4 bytes read, 4 written
             found[f"{kind} k={k}"] = {

@@ -16,7 +16,7 @@ from hideseek.errors import BadInput
 
 S = TypeVar("S", bound=np.generic)
 
-MEMORY_LIMIT = 1 << 20  # bytes; a larger array lives on disk
+MEMORY_LIMIT = 3 << 20  # bytes; a larger array lives on disk
 DISK_LIMIT = 1 << 26  # bytes; a larger array lives there or nowhere
 CHUNK = 1 << 25  # bytes that are worked on at a time
 PIECE = 1 << 15  # rows of a few numbers that are worked on at a time

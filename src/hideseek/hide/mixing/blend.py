@@ -21,17 +21,18 @@ Transforms = Float[Tensor, "m k 2 3"]
 Blend = Callable[[Rows, Recipe, Mask | None, Transforms | None], None]
 
 
-def blender(private: Samples, public: Samples | None, *, moves: bool = False) -> Blend:
+def blender(private: Samples, public: Samples | None, *, moves: bool = False, fresh: bool = False) -> Blend:
     """Give the function that writes σ ∘ (noise + Σ_j λ_j x_{s_j}) into rows, which hold the noise already if any.
 
-    It is called for many small blocks of rows, so whatever can be looked up once is looked up here.
+    It is called for many small blocks of rows, so whatever can be looked up once is looked up here. `fresh`: nobody has
+    touched the memory of the rows yet.
     """
     if private.images.device.type == "cpu" and not moves:
-        return by_kernel(private, public)
+        return by_kernel(private, public, fresh)
     return partial(by_torch, private, public)
 
 
-def by_kernel(private: Samples, public: Samples | None) -> Blend:
+def by_kernel(private: Samples, public: Samples | None, fresh: bool = False) -> Blend:
     """Blend in one pass over the memory, images where they lie."""
     from hideseek.hide.mixing import kernel
 
@@ -50,6 +51,7 @@ def by_kernel(private: Samples, public: Samples | None) -> Blend:
             recipe.weights.numpy(),
             unmasked if mask is None else mask.numpy(),
             recipe.noise is not None,
+            fresh,
         )
 
     return blend

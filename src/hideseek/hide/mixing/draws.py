@@ -4,7 +4,7 @@ The arrays are small and the steps many, so NumPy does them: torch would wake it
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -85,23 +85,23 @@ def _unnormalised(rows: int, k: int, chance: Randomness, law: Law) -> NDArray[np
     """Draw weights that do not sum to 1 yet, k × rows: NumPy sums short columns much faster than short rows."""
     weights = allocate((k, rows), np.float64)
     if law == "uniform":
-        _fill(weights, lambda count: 1 - chance.uniforms(count))  # of (0, 1], so that no sum is 0
+        _fill(weights, lambda count: 1 - chance.uniforms(count).numpy())  # of (0, 1], so that no sum is 0
     elif law == "half-normal":
-        _fill(weights, lambda count: chance.normals(count).abs())
+        _fill(weights, lambda count: np.abs(chance.normals(count).numpy()))
     elif law == "dirichlet":
-        _fill(weights[:1], lambda count: chance.gammas(3.0, count))
-        _fill(weights[1:], lambda count: chance.gammas(1.0, count))
+        _fill(weights[:1], lambda count: chance.gammas(3.0, count).numpy())
+        _fill(weights[1:], lambda count: chance.gammas(1.0, count).numpy())
     else:
         raise BadInput(f"{law!r} is no law of coefficients: choose uniform, half-normal or dirichlet.")
     return weights
 
 
-def _fill(weights: NDArray[np.float64], draw: Callable[[int], Tensor]) -> None:
+def _fill(weights: NDArray[np.float64], draw: Callable[[int], NDArray[Any]]) -> None:
     """Draw weights piece by piece; they are what one draw of all would give."""
     flat = weights.reshape(-1)
     for start in range(0, len(flat), PIECE):
         part = flat[start : start + PIECE]
-        part[:] = draw(len(part)).numpy()
+        part[:] = draw(len(part))
 
 
 def private_and_public(

@@ -38,7 +38,7 @@ def follow(
     labels, mix_labels = fresh((len(recipe), private.labels.shape[1]), torch.float32, cpu), _label_mixer(private)
     transforms = torch.empty(*recipe.weights.shape, 2, 3) if recipe.geometry else None
     label_noise = torch.zeros(len(recipe), private.labels.shape[1]) if recipe.label_noise is not None else None
-    blend_rows = blend or blender(private, public, moves=transforms is not None)
+    blend_rows = blend or blender(private, public, moves=transforms is not None, fresh=out is None)
 
     def make(block: tuple[slice, Randomness]) -> None:
         rows, stream = block

@@ -76,10 +76,15 @@ def _offset(  # pragma: no cover (compiled)
 
 
 @compiled(inline="always")
-def _store(total: Matrix, out: Matrix, mask: NDArray[np.uint8]) -> None:  # pragma: no cover (compiled)
-    """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set."""
+def _store(  # pragma: no cover (compiled)
+    total: Matrix, out: Matrix, mask: NDArray[np.uint8], fresh: bool
+) -> None:
+    """Write a finished piece, with the sign of pixel q flipped where bit q of the mask is set.
+
+    In fresh memory nothing passes the cache by: the system has just cleared its pages, which are there.
+    """
     target, source, flips = out.ctypes.data, total.ctypes.data, mask.ctypes.data
-    streamed = len(out) // FLOATS if target % ALIGNED == 0 else 0
+    streamed = 0 if fresh or target % ALIGNED != 0 else len(out) // FLOATS
     for i in range(streamed):
         stream(numba.uintp(target + 128 * i), numba.uintp(source + 128 * i), numba.uintp(flips + 4 * i))  # type: ignore[call-arg] # numba adds one
     values, bits = total.view(np.uint32), out.view(np.uint32)
@@ -103,8 +108,11 @@ def mix_rows(  # pragma: no cover (compiled)
     weights: Matrix,
     mask: NDArray[np.uint8],
     noisy: bool,
+    fresh: bool,
 ) -> None:
     """Write the mixture of every row into `out`, which holds the noise already where `noisy`; an empty mask is none.
+
+    `fresh` says that nobody has touched the memory of `out` yet.
 
     The sum grows in a buffer of its own: a sum in `out` would wait for memory that is about to be overwritten.
     """
@@ -126,4 +134,4 @@ def mix_rows(  # pragma: no cover (compiled)
                 _sum(total, private, mine, first, scale, several, channel, start, offset, noisy)
                 if len(others):
                     _sum(total, public, others, rest, public_scale, public_several, channel, start, ZERO, True)
-                _store(total, piece, mask[r, channel, start // 8 :] if len(mask) else none)
+                _store(total, piece, mask[r, channel, start // 8 :] if len(mask) else none, fresh)

@@ -3,7 +3,8 @@
 An ordinary store first reads what it overwrites, a streaming one does not. Rows are made at the rate of memory, so that
 counts: plain numba takes 1.06 to 1.10 times as long for rows of float32 images, and 1.16 to 1.21 times for rows of
 bytes (50,000 images, the shortest of eight runs in turn, two threads); whole, by benchmarks/encode.py, 1.17 to 1.30
-times, with which it misses the 2.5 that is asked of rows of bytes.
+times, with which it misses the 2.5 that is asked of rows of bytes. In fresh memory an ordinary store is better: a
+system that clears a page leaves it in the cache, and who passes that by writes it twice (`kernel._store`).
 """
 
 from typing import Any
