@@ -15,6 +15,7 @@ from hideseek.report.ranking import findings, standing
 from hideseek.report.sentences.numbers import counted, parameter
 from hideseek.score.metrics import METRICS
 
+TIMES = "\N{NO-BREAK SPACE}×"
 DELTA = 1e-5  # at which ε is given, where any can be
 FOUND = (Outcome.BROKEN, Outcome.LEAKS)
 ORDER = (Outcome.RESISTED, Outcome.NOT_TRIED, Outcome.LEAKS, Outcome.BROKEN)
@@ -97,8 +98,8 @@ def _row(number: int, line: Line, plain: Entry | None, place: str) -> list[str]:
         name,
         accuracy,
         _worst(line, place),
-        f"{entry.cost.shared:.2f} ×",
-        f"{entry.cost.time:.2f} ×",
+        f"{entry.cost.shared:.2f}{TIMES}",
+        f"{entry.cost.time:.2f}{TIMES}",
         _proved(line),
     ]
 
