@@ -219,10 +219,10 @@ def measured(name: Set, way: str, model: str, training: Training, seed: int) -> 
         "largest class": round(100 * largest_class(test.labels), 2),
     }
     if scheme is not None:
-        asked = predict(
-            learnt.trained, test, encoder=scheme, pool=train, public=others, times=ASKED, chance=seeded(1000 + seed)
-        )
-        result["hidden accuracy"] = round(100 * accuracy(asked, test.labels), 2)
+        ask = partial(predict, learnt.trained, test, encoder=scheme, pool=train, public=others, times=ASKED)
+        for which, weighted in (("hidden accuracy", False), ("weighted accuracy", True)):
+            asked = ask(weighted=weighted, chance=seeded(1000 + seed))  # the same encodings
+            result[which] = round(100 * accuracy(asked, test.labels), 2)
     shutil.rmtree(folder)
     return result
 

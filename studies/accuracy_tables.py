@@ -25,7 +25,8 @@ ENOUGH = 1.0  # points that three times the compute may still add at a plateau
 FLAT = 0.1  # exponents up to which a gap does not fall: three times the compute take less than a tenth off
 PRIVATE = "privacy_utility-cpu.json"  # where DP-SGD on public features is measured
 BEFORE = "instahide-cpu.json"  # where the earlier training is, in Table 2
-ASKED = (("accuracy", ""), ("hidden accuracy", ", in inference"))
+PUBLISHED = (("accuracy", ""), ("hidden accuracy", ", in inference"))  # ways to ask that the paper has
+ASKED = (*PUBLISHED, ("weighted accuracy", ", in inference, weighted"))
 Key = tuple[str, str, int]  # set, way, factor
 
 ABOUT = """Everybody gets the same number of images and steps; 1× is five epochs of CIFAR-10 (250,000 images; 50,000 of
@@ -33,10 +34,11 @@ the two smaller sets), as in Table 2 of `instahide.py`. Vanilla and hidden rows 
 half a cosine; images and rows of CIFAR-10 are shifted and mirrored, as in InstaHide's published code. Multiply-adds are
 those of the network, three times for every image, and of the optimiser's products; they are in `{name}.json` for every
 training, with its settings, seed and commit. Accuracies on test images in %; "in inference": the mean over ten
-encodings of the image. A dash is a cell that is not measured yet.
+encodings of the image, as in the paper; "weighted": the same answers, joined by how much of each encoding is the image
+(`hideseek.learn.predict`). A dash is a cell that is not measured yet.
 """
 RECIPES = """*earlier*: the network on |x|, SGD at a rate of 0.1; its first seed is that of Table 2
-(`instahide-cpu.json`). *today*: `small-resnet-masked` (|x| standardised image by image, a first convolution that begins
+(`instahide-cpu.json`), of which weighted answers were not asked. *today*: `small-resnet-masked` (|x| standardised image by image, a first convolution that begins
 as cosines, 88 channels in the end in place of 96, which pays for the optimiser's products) under Muon. Both see the
 same number of rows, and the same number of steps is taken. Choices were made on 5,000 training images that were held
 out, in trainings of two epochs on the others (`--only choice` repeats the main ones); test images were asked about in
@@ -91,9 +93,10 @@ def recipes(ledger: Ledger, works: Mapping[str, float]) -> str:
     for recipe, first in firsts.items():
         others = [ledger.results(f"cifar10: inside, k=4, {recipe}, seed {seed}") for seed in range(1, 9)]
         found = [result for result in (first, *others) if result]
-        cells = [shown([each[which] for each in found]) for which, _ in ASKED]
+        cells = [shown([each[which] for each in found if which in each]) for which, _ in ASKED]
         rows.append([recipe, *cells, str(len(found)), f"{works[recipe] / 1e12:.2f}"])
-    return table(["training", "asked plainly", "in inference", "seeds", "10¹² multiply-adds"], rows)
+    heads = ["training", "asked plainly", "in inference", "weighted", "seeds", "10¹² multiply-adds"]
+    return table(heads, rows)
 
 
 def choice(ledger: Ledger, trials: Sequence[Trial]) -> str:
@@ -102,7 +105,7 @@ def choice(ledger: Ledger, trials: Sequence[Trial]) -> str:
     for each in trials:
         if each.item == "choice" and (found := ledger.results(each.name)):
             name = each.name.removeprefix("held-out: ").removesuffix(", seed 0")
-            rows.append([name, *(shown([found[which]]) if which in found else "" for which, _ in ASKED)])
+            rows.append([name, *(shown([found[which]]) if which in found else "" for which, _ in PUBLISHED)])
     return table(["held-out images, two epochs", "asked plainly", "in inference"], rows) if rows else ""
 
 
@@ -157,7 +160,7 @@ def verdicts(ledger: Ledger) -> str:
     """Judge the paper's cells of CIFAR-10 at the largest factor that is measured."""
     rows = []
     for way in HIDDEN:
-        for which, label in ASKED:
+        for which, label in PUBLISHED:
             found = gaps(ledger, "cifar10", way, which)
             if not found:
                 continue
@@ -215,7 +218,7 @@ def draw(ledger: Ledger, path: Path) -> bool:
     lines: dict[str, Artist] = {}
     for axes, name in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets, strict=True):
         for way, colour in zip(WAYS, ("black", "tab:blue", "tab:orange"), strict=True):
-            for (which, label), style in zip(ASKED, ("o-", "s--"), strict=True):
+            for (which, label), style in zip(ASKED, ("o-", "s--", "^:"), strict=True):
                 found = [(factor, value) for row, factor, value in points(ledger, name, which) if row == way]
                 if found:
                     (lines[way + label],) = axes.plot(*zip(*found, strict=True), style, color=colour)

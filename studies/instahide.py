@@ -207,7 +207,9 @@ def measured(name: Set, method: Method, model: str, training: Training, seed: in
         result["epsilon"] = round(learnt.epsilon, 3)
     if isinstance(method, MixingEncoder):
         chance = seeded(1000 + seed)
-        asked = predict(learnt.trained, test, encoder=method, pool=train, public=others, times=TIMES, chance=chance)
+        asked = predict(
+            learnt.trained, test, encoder=method, pool=train, public=others, times=TIMES, weighted=False, chance=chance
+        )
         result["hidden accuracy"] = round(100 * accuracy(asked, test.labels), 2)
     return result
 

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -36,13 +38,26 @@ def test_plain_answers_are_the_softmax() -> None:
 
 
 @pytest.mark.parametrize("encoder", [*ENCODERS.values(), Augmented()], ids=[*ENCODERS, "augmented"])
-def test_hidden_answers_are_the_mean_softmax_over_encodings(encoder: MixingEncoder) -> None:
+def test_hidden_answers_are_joined_over_encodings(encoder: MixingEncoder) -> None:
     trained, images, pool = linear(), toys.images(12), toys.images(30, seed=1)
     public = toys.images(9, seed=2) if getattr(encoder, "k_private", None) else None
-    got = predict(trained, images, encoder=encoder, pool=pool, public=public, times=3, chance=seeded(5)).numpy()
+    asked = partial(predict, trained, images, encoder=encoder, pool=pool, public=public, times=3)
     encode = encoder.queries(pool, public, seeded(5))
-    expected = np.mean([answers(trained, encode(images)) for _ in range(3)], axis=0)
-    np.testing.assert_allclose(got, expected, atol=1e-5)
+    every = [encode(images) for _ in range(3)]
+    each = np.stack([answers(trained, one.images) for one in every])
+    shares = np.stack([one.shares.double().numpy() for one in every])[:, :, None]
+    product = np.exp((shares * np.log(each)).sum(0) / shares.sum(0))
+    np.testing.assert_allclose(asked(chance=seeded(5)), product / product.sum(1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(asked(weighted=False, chance=seeded(5)), each.mean(0), atol=1e-5)
+
+
+def test_the_class_is_that_of_the_least_cross_entropy() -> None:
+    """The labels of the partners change nothing: Σ_t −Σ_i y_ti log p_ti is least for the class that is given."""
+    chance = np.random.default_rng(0)
+    p = chance.dirichlet(np.ones(5), (10, 40))  # encodings × images × classes
+    share, others = chance.uniform(0, 0.6, (10, 40, 1)), chance.dirichlet(np.ones(5), (10, 40))
+    entropies = [-((share * np.eye(5)[c] + (1 - share) * others) * np.log(p)).sum((0, 2)) for c in range(5)]
+    assert (np.argmin(entropies, 0) == (share * np.log(p)).sum(0).argmax(1)).all()
 
 
 def test_many_images_are_asked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from hideseek.chance import Randomness, secure
 from hideseek.errors import BadInput
 from hideseek.progress import track
-from hideseek.records import MixingEncoder, Samples
+from hideseek.records import MixingEncoder, Queries, Samples
 from hideseek.train.trained import Trained
 from hideseek.train.worker import this_worker
 
@@ -26,44 +26,56 @@ def predict(
     pool: Samples | None = None,
     public: Samples | None = None,
     times: int = 10,
+    weighted: bool = True,
     chance: Randomness | None = None,
 ) -> Float[Tensor, "n classes"]:
     """Give the probability of every class for each image, normalised as the model was trained.
 
-    Without an `encoder`, the softmax of the image itself. With one, the mean of the softmax over `times` encodings of
-    the image, under fresh keys. Partners come from the `pool`, such as the party's own training images, and from the
-    `public` images.
+    Without an `encoder`, the softmax of the image itself. With one, the answers to `times` encodings of it, under fresh
+    keys. Partners come from the `pool`, such as the party's own training images, and from the `public` images.
+
+    The loss says how to join the answers p_t: were the image of class c, the cross-entropies of its encodings would sum
+    to −Σ_t λ_t log p_t(c) and what no class changes, with λ_t the image's share of each, which who asks knows. So
+    p(c) ∝ exp(Σ_t λ_t log p_t(c) / Σ_t λ_t). Not `weighted`, it is the mean of the softmax, as InstaHide's authors have
+    it, where an encoding that hardly holds the image counts as much as any.
     """
     trained.check(images)
     if encoder is None:
-        return _asked(trained, images, lambda part: part.pixels())
+        logs, _ = _asked(trained, images, lambda part: Queries(part.pixels(), torch.ones(len(part))))
+        return logs.exp()
     if times < 1:
         raise BadInput(f"a prediction averages at least one encoding, not {times}.")
     encode = encoder.queries(pool, public, chance or secure())
-    total = torch.zeros(len(images), len(trained.classes))
+    total, mass = torch.zeros(len(images), len(trained.classes)), torch.zeros(len(images), 1)
     for _ in track(range(times), "asking"):
-        total += _asked(trained, images, encode)
-    return total / times
+        logs, shares = _asked(trained, images, encode)
+        total += shares[:, None] * logs if weighted else logs.exp()
+        mass += shares[:, None]
+    return (total / mass.clamp(min=torch.finfo(torch.float32).tiny)).softmax(1) if weighted else total / times
 
 
 def _asked(
-    trained: Trained, images: Samples, prepare: Callable[[Samples], Float[Tensor, "n c h w"]]
-) -> Float[Tensor, "n classes"]:
-    """Give the softmax of every image, prepared chunk by chunk; chunks are equal, so that each has partners enough."""
+    trained: Trained, images: Samples, prepare: Callable[[Samples], Queries]
+) -> tuple[Float[Tensor, "n classes"], Float[Tensor, " n"]]:
+    """Give the log-softmax of every image, and how much of what was asked it is.
+
+    Images are prepared chunk by chunk; chunks are equal, so that each has partners enough.
+    """
     if not len(images):
-        return torch.empty(0, len(trained.classes))
+        return torch.empty(0, len(trained.classes)), torch.empty(0)
     device = this_worker().device
     network = trained.network.eval().to(device)
     chunks = min(len(images), -(-len(images) * math.prod(images.shape) // CHUNK))
-    answers = []
+    answers, shares = [], []
     for chunk in range(chunks):
         rows = slice(chunk * len(images) // chunks, (chunk + 1) * len(images) // chunks)
         prepared = prepare(images.take(rows))
+        shares.append(prepared.shares)
         with torch.inference_mode():  # the network alone: encoders write on threads that do not know this mode
-            for batch in prepared.split(BATCH):
+            for batch in prepared.images.split(BATCH):
                 moved = batch.to(device, memory_format=torch.channels_last)
-                answers.append(network(moved).float().softmax(1).cpu())
-    return torch.cat(answers)
+                answers.append(network(moved).float().log_softmax(1).cpu())
+    return torch.cat(answers), torch.cat(shares)
 
 
 def accuracy(probabilities: Float[Tensor, "n classes"], labels: Float[Tensor, "n classes"]) -> float:

@@ -32,6 +32,14 @@ class ImagesPerRow(NamedTuple):
     public: int
 
 
+class Queries(NamedTuple):
+    """Encodings of images that a model is asked about, one each."""
+
+    images: Float[Tensor, "n c h w"]
+    shares: Float[Tensor, " n"]
+    """How much of each encoding is the image, its λ: who asks knows it."""
+
+
 class Movement(NamedTuple):
     """How images are moved before they are mixed: by what share of the side at most, and whether they are mirrored."""
 
@@ -142,9 +150,7 @@ class MixingEncoder(Encoder):
         """Encode every private image once, in a fresh random order, `rows` at a time, and forget how."""
 
     @abstractmethod
-    def queries(
-        self, pool: Samples | None, public: Samples | None, chance: Randomness
-    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+    def queries(self, pool: Samples | None, public: Samples | None, chance: Randomness) -> Callable[[Samples], Queries]:
         """Give the function that encodes images to be asked about: each once, in their order, under fresh keys.
 
         Partners come from the pool and from the public images; without a pool, the images are each other's partners.

@@ -71,7 +71,7 @@ def test_it_trains_and_answers(scheme: RecipeEncoder) -> None:
     (piece,) = scheme.encodings(toys.images(20), None, seeded(0), 20)
     asked = scheme.queries(toys.images(20), None, seeded(0))(toys.images(3, seed=1))
     assert piece.images.shape == (20, 3, 7, 5)
-    assert asked.shape == (3, 3, 7, 5)
+    assert asked.images.shape == (3, 3, 7, 5)
 
 
 def test_it_is_known(scheme: RecipeEncoder) -> None:

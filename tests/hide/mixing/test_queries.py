@@ -18,12 +18,13 @@ from hideseek.seek.rows.mixup_pairs import MixupPairs
 def test_a_query_is_an_image_with_partners_from_the_pool() -> None:
     """Without a mask, least squares over image and pool finds weights that sum to one, and of no other query."""
     images, pool = toys.images(6, 1, 8, 8, stored=False), toys.images(20, 1, 8, 8, stored=False, seed=1)
-    encoded = Mixup(k=4).queries(pool, None, secure())(images)
+    encoded, shares = Mixup(k=4).queries(pool, None, secure())(images)
     table = torch.cat([images.images, pool.images]).flatten(1).double().numpy()
     weights = np.linalg.lstsq(table.T, encoded.flatten(1).double().numpy().T, rcond=None)[0].T
     asked, partners = weights[:, :6], weights[:, 6:]
     np.testing.assert_allclose(weights.sum(1), 1, atol=1e-4)
     assert (np.diag(asked) > 1e-4).all()
+    np.testing.assert_allclose(np.diag(asked), shares, atol=1e-4)
     np.testing.assert_allclose(asked - np.diag(np.diag(asked)), 0, atol=1e-4)
     assert ((partners > 1e-4).sum(1) == 3).all()
 
@@ -31,8 +32,8 @@ def test_a_query_is_an_image_with_partners_from_the_pool() -> None:
 def test_a_query_takes_public_images_too() -> None:
     images, pool = toys.images(6, 1, 8, 8, stored=False), toys.images(20, 1, 8, 8, seed=1)
     public = toys.images(10, 1, 8, 8, seed=2)
-    encoded = InstaHide(k=4, k_private=2).queries(pool, public, secure())(images)
-    plain = Mixup(k=4, k_private=2, largest=0.65).queries(pool, public, secure())(images)
+    encoded = InstaHide(k=4, k_private=2).queries(pool, public, secure())(images).images
+    plain = Mixup(k=4, k_private=2, largest=0.65).queries(pool, public, secure())(images).images
     table = torch.cat([images.images, pool.pixels(), public.pixels()]).flatten(1).double().numpy()
     weights = np.linalg.lstsq(table.T, plain.flatten(1).double().numpy().T, rcond=None)[0].T
     assert encoded.shape == images.images.shape
@@ -42,12 +43,12 @@ def test_a_query_takes_public_images_too() -> None:
 
 def test_more_queries_than_the_pool_has_images() -> None:
     encode = InstaHide(k=4).queries(toys.images(5), None, secure())
-    assert encode(toys.images(12, seed=2)).isfinite().all()
+    assert encode(toys.images(12, seed=2)).images.isfinite().all()
 
 
 def test_queries_without_a_pool_are_each_others_partners() -> None:
     images = toys.images(9, 1, 8, 8, stored=False)
-    encoded = Mixup(k=3).queries(None, None, secure())(images)
+    encoded = Mixup(k=3).queries(None, None, secure())(images).images
     table = images.images.flatten(1).double().numpy()
     weights = np.linalg.lstsq(table.T, encoded.flatten(1).double().numpy().T, rcond=None)[0].T
     assert ((weights > 1e-4).sum(1) == 3).all()
@@ -56,12 +57,12 @@ def test_queries_without_a_pool_are_each_others_partners() -> None:
 
 def test_noise_alone_needs_no_pool() -> None:
     image = toys.images(1, stored=False)
-    encoded = Laplace(alpha=0.25, scale=1e-6).queries(None, None, secure())(image)
+    encoded = Laplace(alpha=0.25, scale=1e-6).queries(None, None, secure())(image).images
     torch.testing.assert_close(encoded, 0.75 * image.images, atol=1e-3, rtol=0)
 
 
 def test_moved_queries() -> None:
-    encoded = Augmented().queries(toys.images(8), None, secure())(toys.images(3, seed=1))
+    encoded = Augmented().queries(toys.images(8), None, secure())(toys.images(3, seed=1)).images
     assert encoded.shape == (3, 3, 7, 5)
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from jaxtyping import Float
-from torch import Tensor
-
 from hideseek.chance import Randomness
 from hideseek.files import need_memory
 from hideseek.hide.files.release_files import read_release, release_digest, with_public, write_release
@@ -27,6 +24,7 @@ from hideseek.records import (
     Encoder,
     Known,
     MixingEncoder,
+    Queries,
     Release,
     RowNoise,
     Samples,
@@ -209,8 +207,6 @@ class RecipeEncoder(MixingEncoder):
             part = recipe.rows(slice(start, start + rows))
             yield follow(part, private, public, chance, blend=blend).encoded
 
-    def queries(
-        self, pool: Samples | None, public: Samples | None, chance: Randomness
-    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+    def queries(self, pool: Samples | None, public: Samples | None, chance: Randomness) -> Callable[[Samples], Queries]:
         """Give the function that encodes queries, with partners from the pool and the public images."""
         return query_encoder(self, pool, public, chance)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 from tyro.conf import arg
 
 from hideseek.chance import Randomness
@@ -29,6 +27,7 @@ from hideseek.records import (
     Encoder,
     ImagesPerRow,
     Known,
+    Queries,
     Release,
     RowNoise,
     Samples,
@@ -206,16 +205,14 @@ class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
         """Give the scheme with noise, if it has none yet."""
         return self if self.sigma is not None and self.clip is not None else self.for_rounds(1).filled(images)
 
-    def queries(
-        self, pool: Samples | None, public: Samples | None, chance: Randomness
-    ) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+    def queries(self, pool: Samples | None, public: Samples | None, chance: Randomness) -> Callable[[Samples], Queries]:
         """Give the function that encodes queries, each alone: clip(x) / m under the noise of a row.
 
         Deviation: other schemes mix images of the pool into queries. Here that would release them once more than the
         proof accounts for.
         """
 
-        def encode(images: Samples) -> Float[Tensor, "n c h w"]:
+        def encode(images: Samples) -> Queries:
             scheme, count = self.with_noise(pool if pool is not None else images), len(images)
             assert scheme.clip is not None and scheme.sigma is not None  # noqa: S101, PT018 (filled in)
             weights = image_factors(images, scheme.clip)[:, None] / self.m
@@ -223,7 +220,7 @@ class GaussianMixup(RecipeEncoder, mechanism="gaussian-mixup"):
             alone = Recipe(
                 scheme, torch.arange(count)[:, None], weights, torch.empty(count, 0, dtype=torch.int64), noise=noise
             )
-            return follow(alone, images, None, chance).encoded.images
+            return Queries(follow(alone, images, None, chance).encoded.images, weights[:, 0])
 
         return encode
 

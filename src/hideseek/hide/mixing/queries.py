@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from hideseek.chance import Randomness
 from hideseek.hide.mixing.checked_recipe import check_shapes
 from hideseek.hide.mixing.follow import follow
 from hideseek.hide.mixing.recipe import Recipe, one_after_another
-from hideseek.records import EncodedRelease, Samples
+from hideseek.records import EncodedRelease, Queries, Samples
 from hideseek.records.mixing_secret import MixingSecret
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def query_encoder(
     encoder: "RecipeEncoder", pool: Samples | None, public: Samples | None, chance: Randomness
-) -> Callable[[Samples], Float[Tensor, "n c h w"]]:
+) -> Callable[[Samples], Queries]:
     """Give the function that encodes queries, with partners from the pool and the public images.
 
     A query takes the place of a member of the pool: it gets the row that the scheme would have made for that member.
@@ -30,20 +30,22 @@ def query_encoder(
     scheme = encoder
     others = None if pool is None else joined(pool, public)
 
-    def encode(images: Samples) -> Float[Tensor, "n c h w"]:
+    def encode(images: Samples) -> Queries:
         nonlocal scheme
         members = images if pool is None else pool
         check_shapes(images, members, "pool")
         check_shapes(images, public, "public")
         partners = joined(images, public) if others is None else others
         out = torch.empty(len(images), *images.shape, device=images.images.device)
+        shares = torch.empty(len(images))
         start = 0
         for recipe in _recipes(scheme, len(images), members, public, chance, shuffled=pool is not None):
             scheme = recipe.scheme  # what it estimated from the pool, it need not estimate again
             part = _for_queries(recipe, torch.arange(start, start + len(recipe)), len(members))
             follow(part, images, partners, chance, out[start : start + len(recipe)])
+            shares[start : start + len(recipe)] = part.weights[:, 0]
             start += len(recipe)
-        return out
+        return Queries(out, shares)
 
     return encode
 
