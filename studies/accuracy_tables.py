@@ -38,11 +38,11 @@ encodings of the image, as in the paper; "weighted": the same answers, joined by
 (`hideseek.learn.predict`). A dash is a cell that is not measured yet.
 """
 RECIPES = """*earlier*: the network on |x|, SGD at a rate of 0.1; its first seed is that of Table 2
-(`instahide-cpu.json`), of which weighted answers were not asked. *today*: `small-resnet-masked` (|x| standardised image by image, a first convolution that begins
-as cosines, 88 channels in the end in place of 96, which pays for the optimiser's products) under Muon. Both see the
-same number of rows, and the same number of steps is taken. Choices were made on 5,000 training images that were held
-out, in trainings of two epochs on the others (`--only choice` repeats the main ones); test images were asked about in
-the trainings of these tables alone.
+(`instahide-cpu.json`), of which weighted answers were not asked. *today*: `small-resnet-masked` (|x| standardised image
+by image, a first convolution that begins as cosines, 88 channels in the end in place of 96, which pays for the
+optimiser's products) under Muon. Both see the same number of rows, and the same number of steps is taken. Choices were
+made on 5,000 training images that were held out, in trainings of two epochs on the others (`--only choice` repeats the
+main ones); test images were asked about in the trainings of these tables alone.
 """
 PRE_TRAINED = """The paper's row stands under its assumption A1, "using a labelled public dataset for pre-training". So
 does this one: DP-SGD of a linear model, through `learn` and Opacus, on features of EfficientNet-Lite0, which was
