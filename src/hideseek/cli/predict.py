@@ -56,7 +56,7 @@ class Predict:
 
     Image files, of DICOM too, give a line each, a folder gives a CSV, and so does an address of images without classes,
     such as dicom:scans; one of labelled images, such as mnist?split=test, gives the accuracy. With --hidden, the model
-    sees only encodings of an image, and its answers are averaged.
+    sees only encodings of an image, and its answers are joined by how much of each is the image.
     """
 
     model: Annotated[Path, tyro.conf.Positional, arg(metavar="MODEL", help_behavior_hint="")]
