@@ -8,7 +8,7 @@ from torch import nn
 import toys
 from hideseek.chance import seeded
 from hideseek.errors import BadInput
-from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace
+from hideseek.hide import ENCODERS, Augmented, InstaHide, Laplace, Mixup
 from hideseek.learn import accuracy, predict
 from hideseek.records import MixingEncoder
 from hideseek.train.trained import Trained
@@ -52,12 +52,16 @@ def test_hidden_answers_are_joined_over_encodings(encoder: MixingEncoder) -> Non
 
 
 def test_the_class_is_that_of_the_least_cross_entropy() -> None:
-    """The labels of the partners change nothing: Σ_t −Σ_i y_ti log p_ti is least for the class that is given."""
-    chance = np.random.default_rng(0)
-    p = chance.dirichlet(np.ones(5), (10, 40))  # encodings × images × classes
-    share, others = chance.uniform(0, 0.6, (10, 40, 1)), chance.dirichlet(np.ones(5), (10, 40))
-    entropies = [-((share * np.eye(5)[c] + (1 - share) * others) * np.log(p)).sum((0, 2)) for c in range(5)]
-    assert (np.argmin(entropies, 0) == (share * np.log(p)).sum(0).argmax(1)).all()
+    """Whatever the labels of the partners: Σ_t −Σ_i y_ti log p_ti is least for the class that is given."""
+    trained, images, pool = linear(), toys.images(200, stored=False), toys.images(300, stored=False, seed=1)
+    got = predict(trained, images, encoder=Mixup(k=3), pool=pool, times=4, chance=seeded(5))
+    encode = Mixup(k=3).queries(pool, None, seeded(5))
+    every = [encode(images) for _ in range(4)]
+    logs = np.log([answers(trained, each.images) for each in every])
+    share = np.stack([each.shares.double().numpy() for each in every])[:, :, None]
+    others = np.random.default_rng(0).dirichlet(np.ones(5), (4, 200))
+    entropies = [-((share * np.eye(5)[c] + (1 - share) * others) * logs).sum((0, 2)) for c in range(5)]
+    assert np.argmin(entropies, 0).tolist() == got.argmax(1).tolist()
 
 
 def test_many_images_are_asked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

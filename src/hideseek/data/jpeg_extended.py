@@ -29,11 +29,11 @@ def is_available(uid: str) -> bool:
 
 
 def decoded(frame: bytes, runner: "DecodeRunner") -> bytes:
-    """Decode a grey frame of more than 8 bits."""
+    """Decode a grey frame of more than 8 bits; what is raised, pydicom reports beside what its own decoders say."""
     import gdcm
 
     if runner.samples_per_pixel != 1 or runner.bits_stored <= 8:
-        raise NotImplementedError("this is for grey frames of more than 8 bits")
+        raise ValueError("other frames are for the decoders of pydicom")
     fragment = gdcm.Fragment()
     fragment.SetByteStringValue(frame)
     fragments = gdcm.SequenceOfFragments.New()

@@ -70,7 +70,7 @@ def _asked(
     for chunk in range(chunks):
         rows = slice(chunk * len(images) // chunks, (chunk + 1) * len(images) // chunks)
         prepared = prepare(images.take(rows))
-        shares.append(prepared.shares)
+        shares.append(prepared.shares.cpu())
         with torch.inference_mode():  # the network alone: encoders write on threads that do not know this mode
             for batch in prepared.images.split(BATCH):
                 moved = batch.to(device, memory_format=torch.channels_last)
